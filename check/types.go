@@ -1,0 +1,91 @@
+// Package check judges a history. Its invariants are pure functions: no clock,
+// no I/O, linear in the history; so a saved history can be judged again for
+// ever, and by somebody else.
+//
+// Responses never decide a verdict alone: the ledger's events do. The package
+// refuses to know targets, scenarios and expectations beyond the words for them
+// ([Stress], [Lack], [Exposure]).
+package check
+
+import "github.com/idemrace/idemrace/history"
+
+// Verdict is what a judge says.
+type Verdict string
+
+// The three verdicts, from good to bad. "Not applicable" is none of them.
+const (
+	Held         Verdict = "held"
+	Inconclusive Verdict = "inconclusive"
+	Violated     Verdict = "violated"
+)
+
+// Finding is the verdict on one invariant.
+type Finding struct {
+	Invariant string
+	Verdict   Verdict
+	Because   string // one English sentence; for Violated it names clients, charges and moments
+	Events    []int  // Seq of the few events that show it
+}
+
+// Invariant is a predicate over a history, with a stable id.
+type Invariant struct {
+	ID        string // e.g. effect/at-most-once
+	Predicate string // the law, in one sentence
+	Why       string // what breaks in a shop when it does not hold, for explain
+	// Applies reports whether the history can show it at all (an Inspector, a
+	// marker); nil means always. Not applicable is no verdict: no finding is made.
+	Applies func(h *history.History) bool
+	// Judge returns the evidence against it: nil if it holds.
+	Judge func(h *history.History) *Violation
+}
+
+// Violation is evidence.
+type Violation struct {
+	Because string
+	Events  []int
+}
+
+// Stress is what a scenario does to a target.
+type Stress string
+
+// The stresses.
+const (
+	Overlap         Stress = "overlap"
+	TwoWorkers      Stress = "two-workers"
+	OwnerDies       Stress = "owner-dies"
+	LeaseOverrun    Stress = "lease-overrun"
+	StoreDown       Stress = "store-down"
+	ReplyLost       Stress = "reply-lost"
+	ProviderError   Stress = "provider-error"
+	ProviderUnknown Stress = "provider-unknown"
+	ClientLeaves    Stress = "client-leaves"
+	PayloadVaries   Stress = "payload-varies"
+	NamesVary       Stress = "names-vary"
+)
+
+// Need is a condition of the surroundings under which a coordinator keeps what
+// it otherwise lacks.
+type Need string
+
+// The needs.
+const (
+	NeedsNothing      Need = ""              // nothing helps
+	NeedsProviderKey  Need = "provider-key"  // a provider that honours the key handed on
+	NeedsDurableStore Need = "durable-store" // a store that loses no acknowledged write
+	NeedsFailClosed   Need = "fail-closed"   // store policy closed
+)
+
+// Lack is something a coordinator is known not to keep: an invariant under a
+// stress, unless the need is met.
+type Lack struct {
+	Invariant string
+	Stress    Stress
+	Unless    Need
+}
+
+// Exposure says that a scenario can show a violation of an invariant: Surely,
+// each time, if the coordinator lacks it; else possibly.
+type Exposure struct {
+	Invariant string
+	Surely    bool
+}

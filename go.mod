@@ -1,0 +1,3 @@
+module github.com/idemrace/idemrace
+
+go 1.26
