@@ -16,9 +16,12 @@ import (
 type Clock interface {
 	// Now is the present moment, with a monotonic reading where there is one.
 	Now() time.Time
-	// Sleep returns nil after d, or the context's cause if that ends first.
+	// Sleep returns nil after d, or the context's cause if that ends first. A
+	// context that has ended already wins over a d of 0 or less.
 	Sleep(ctx context.Context, d time.Duration) error
-	// WithDeadline is context.WithDeadline on this clock.
+	// WithDeadline is context.WithDeadline on this clock: the context ends with
+	// context.DeadlineExceeded at the moment at, or earlier with its parent or by
+	// cancel, which must be called.
 	WithDeadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc)
 }
 
@@ -28,9 +31,9 @@ type Real struct{}
 // Now is time.Now.
 func (Real) Now() time.Time { return time.Now() }
 
-// Sleep waits on a timer of the machine.
+// Sleep waits on a timer of the machine, and leaves none behind.
 func (Real) Sleep(ctx context.Context, d time.Duration) error {
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	t := time.NewTimer(d)

@@ -51,19 +51,25 @@ func checkNumbers(doc []byte) error {
 			return invalid("%v", err)
 		}
 		if n, ok := token.(json.Number); ok && !exact(n.String()) {
-			return invalid("the number %.32s is beyond ±(2^53-1) or has more digits than a double holds; send it as a string", n)
+			return invalid("the number %.32s is beyond ±(2^53-1) or has digits that a double does not hold; send it as a string", n)
 		}
 	}
 }
 
-// exact reports whether a double holds the number as it is written: the
-// shortest decimal that stands for the double is the same number again.
+// exact reports whether the number is a double, written with however many
+// digits: 0.1 is, and so is 0.10000000000000001, which some languages print for
+// it; 100.00000000000000001 is not. An integer has to be within ±(2^53−1).
 func exact(number string) bool {
 	double, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.Abs(double) > maxInteger {
 		return false
 	}
-	return parseDecimal(number) == parseDecimal(strconv.FormatFloat(double, 'e', -1, 64))
+	written := parseDecimal(number)
+	rounded := strconv.FormatFloat(double, 'e', max(0, len(written.digits)-1), 64)
+	// The shortest form can differ from the rounded one of as many digits: next
+	// to a power of two, where doubles are closer below than above.
+	shortest := strconv.FormatFloat(double, 'e', -1, 64)
+	return written == parseDecimal(rounded) || written == parseDecimal(shortest)
 }
 
 // decimal is the number 0.digits × 10^exponent. Equal numbers are equal values:

@@ -12,6 +12,10 @@ var (
 	ErrInvalidKey = errors.New("invalid idempotency key")
 	// ErrInvalidFingerprint: the payload cannot be fingerprinted; nothing ran.
 	ErrInvalidFingerprint = errors.New("invalid fingerprint")
+	// ErrUnknownVersion: a stored fingerprint was written by a version that this one
+	// does not know, or by nobody. Coordinators answer ErrStoreUnavailable, and
+	// never run.
+	ErrUnknownVersion = errors.New("fingerprint of an unknown version")
 	// ErrInProgress: an identical request is running, or its outcome is unknown
 	// and nobody may take over yet. See InProgressError.
 	ErrInProgress = errors.New("a request with this idempotency key is in progress")
@@ -29,6 +33,9 @@ var (
 	// ErrResultTooLarge: the effect happened once, but its result was over the
 	// limit and was not kept.
 	ErrResultTooLarge = errors.New("done, but the result was too large to keep")
+	// ErrResultUnreadable: the effect happened once, but its result does not fit
+	// the type that Do was asked for. Another key would be another effect.
+	ErrResultUnreadable = errors.New("done, but the result does not unmarshal")
 	// ErrNoEffect is for actions to wrap: the failure is known to have had no effect.
 	ErrNoEffect = errors.New("no effect")
 )
@@ -49,8 +56,9 @@ type InProgressError struct {
 func (e *InProgressError) Error() string        { return ErrInProgress.Error() }
 func (e *InProgressError) Is(target error) bool { return target == ErrInProgress }
 
-// KeyReusedError carries both fingerprints. Never show the stored one to a
-// client: it may be another principal's.
+// KeyReusedError carries both fingerprints, and its text the start of both, for
+// logs. Never show the stored one to a client, nor the text: it may be another
+// principal's.
 type KeyReusedError struct{ Stored, Got string }
 
 func (e *KeyReusedError) Error() string {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -19,15 +18,10 @@ type Fingerprint struct {
 	canonical string // RFC 8785 form of the named fields; kept, so that older versions can be computed
 }
 
-// ErrUnknownVersion: a stored fingerprint was written by a version that this one
-// does not know, or by nobody. Coordinators answer ErrStoreUnavailable, and
-// never run.
-var ErrUnknownVersion = errors.New("fingerprint of an unknown version")
-
 // FingerprintFields makes a fingerprint of all the given fields, each marshalled
 // by encoding/json. No fields is an error: all requests would be equal. So is
-// everything that would let two different maps meet: see [FingerprintJSON].
-// Errors wrap ErrInvalidFingerprint.
+// what does not marshal, and what [FingerprintJSON] refuses, an int64 beyond
+// ±(2^53−1) among it. Errors wrap ErrInvalidFingerprint.
 func FingerprintFields(fields map[string]any) (Fingerprint, error) {
 	if len(fields) == 0 {
 		return Fingerprint{}, invalid("no fields named")
@@ -61,9 +55,9 @@ func mended(doc []byte) bool {
 //   - a payload that is not one object of I-JSON (RFC 7493), which is what
 //     RFC 8785 can canonicalise: duplicate members, invalid UTF-8, lone
 //     surrogates, trailing data and nesting below 10,000 levels, anywhere in it;
-//   - a named number that a double does not hold as it is written, or an
-//     integer beyond ±(2^53−1) (RFC 7493, section 2.2): two big amounts would
-//     become one request. Send such numbers as strings;
+//   - a named number beyond ±(2^53−1), or with digits that a double does not
+//     hold (RFC 7493, section 2.2): two big amounts would become one request.
+//     Send such numbers as strings;
 //   - a path that leads through something other than an object.
 func FingerprintJSON(payload []byte, names ...string) (Fingerprint, error) {
 	if len(names) == 0 {

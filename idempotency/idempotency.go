@@ -5,9 +5,9 @@
 // define it. Whoever implements Coordinator promises: the effect happens once,
 // and the answers agree.
 //
-// The package knows no store, no clock and no transport, and it refuses to
-// repair keys: what is not valid is an error, never trimmed, folded, cut short
-// or run unprotected.
+// The package knows no store, no clock and no transport. It refuses to repair
+// what it is given: a key or payload that is not valid is an error, never
+// trimmed, folded, cut short or run unprotected.
 package idempotency
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Request identifies and describes one keyed operation.
 type Request struct {
-	Tenant      string // whose key it is; "" where there is one tenant only
+	Tenant      string // whose key it is, from authentication and never from the payload; "" where there is one tenant only
 	Operation   string // the key's scope: a key is unique per operation, not per system
 	Key         string // the client's Idempotency-Key, unchanged
 	Fingerprint Fingerprint
@@ -66,14 +66,32 @@ type Orphan struct {
 	Stands  []byte // the stored final, nil if there is none yet
 }
 
-// Do validates the request and runs act through c; the result travels as JSON.
-// A result that does not unmarshal into T is an error that names the source.
+// Do validates the request and runs act through c; an invalid one never reaches
+// c. The result travels as JSON, for the call that executed act too: it gets what
+// a replay would get, without the fields that JSON drops.
+//
+// A result that does not marshal has had its effect, so it is ErrUnknownOutcome
+// and the key stays taken. One that does not unmarshal into T, as when T has
+// changed since, is ErrResultUnreadable, and the Outcome still holds it.
 func Do[T any](ctx context.Context, c Coordinator, req Request, act func(ctx context.Context) (T, error)) (T, Outcome, error) {
 	var zero T
 	if err := req.Validate(); err != nil {
 		return zero, Outcome{}, err
 	}
-	out, err := c.Do(ctx, req, func(ctx context.Context) ([]byte, error) {
+	out, err := c.Do(ctx, req, marshalled(act))
+	if err != nil {
+		return zero, out, err
+	}
+	var v T
+	if err := json.Unmarshal(out.Result, &v); err != nil {
+		return zero, out, fmt.Errorf("%w (%s): %w", ErrResultUnreadable, out.Source, err)
+	}
+	return v, out, nil
+}
+
+// marshalled is act with its result as JSON.
+func marshalled[T any](act func(ctx context.Context) (T, error)) Action {
+	return func(ctx context.Context) ([]byte, error) {
 		v, err := act(ctx)
 		if err != nil {
 			return nil, err
@@ -82,18 +100,10 @@ func Do[T any](ctx context.Context, c Coordinator, req Request, act func(ctx con
 		if err != nil {
 			// The effect has been made; that its answer cannot be written down
 			// must not free the key.
-			return nil, fmt.Errorf("%w: result does not marshal: %v", ErrUnknownOutcome, err)
+			return nil, fmt.Errorf("%w: the result does not marshal: %v", ErrUnknownOutcome, err)
 		}
 		return b, nil
-	})
-	if err != nil {
-		return zero, out, err
 	}
-	var v T
-	if err := json.Unmarshal(out.Result, &v); err != nil {
-		return zero, out, fmt.Errorf("idempotency: %s result does not unmarshal: %w", out.Source, err)
-	}
-	return v, out, nil
 }
 
 type providerKey struct{}
