@@ -1,0 +1,12 @@
+//go:build !unix
+
+package backend
+
+import (
+	"os"
+	"syscall"
+)
+
+func procAttr() *syscall.SysProcAttr { return nil }
+
+func killGroup(p *os.Process) { _ = p.Kill() }
