@@ -1,7 +1,10 @@
 package reservation
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -21,7 +24,9 @@ const (
 	// DefaultWaitLimit is how long a duplicate waits for the first before it is
 	// told "in progress": a client's usual patience.
 	DefaultWaitLimit = 10 * time.Second
-	// DefaultCompleteFor is for how long completing is retried, never past the lease.
+	// DefaultCompleteFor is for how long completing is retried, never past the
+	// lease: a failover of the store takes about as long. Where the lease is shorter
+	// than four of it, the default is a quarter of the lease.
 	DefaultCompleteFor = time.Second
 	// DefaultMaxResult is the largest result kept in the record, in bytes.
 	DefaultMaxResult = 64 << 10
@@ -63,8 +68,8 @@ type Offloader interface {
 }
 
 // Config of a coordinator; its zero value means the defaults above, and for the
-// policies the coordinator's own. Constructors return an error that names the
-// field for values out of range.
+// policies the coordinator's own. Constructors return a ConfigError for values
+// out of range.
 type Config struct {
 	Lease       time.Duration
 	Retention   time.Duration // at least MinRetention, and at least the lease
@@ -73,8 +78,73 @@ type Config struct {
 	MaxResult   int           // bytes
 	StoreDown   Policy
 	OnError     OnError
-	OnOrphan    func(context.Context, idempotency.Orphan) // called on a context that does not end with the client's
-	Offload     Offloader                                 // nil: an oversized result is remembered as done-but-too-large
-	Logger      *slog.Logger                              // nil: no log
-	NewToken    func() string                             // nil: 128 random bits
+	// OnOrphan is called on a context that does not end with the client's, before
+	// Do returns. It must compare before it voids: a provider that honours keys
+	// gives both executions one effect, and then Result names the very effect that
+	// Stands names. Where nothing stands yet, another execution is under way with
+	// the same provider key. Results are opaque here, so every orphan is reported.
+	OnOrphan func(context.Context, idempotency.Orphan)
+	Offload  Offloader     // nil: an oversized result is remembered as done-but-too-large
+	Logger   *slog.Logger  // nil: no log
+	NewToken func() string // nil: 128 random bits
+}
+
+// ConfigError says which field of a configuration is refused, and why.
+type ConfigError struct{ Field, Reason string }
+
+func (e *ConfigError) Error() string {
+	return "reservation: config: " + e.Field + " " + e.Reason
+}
+
+// WithPolicies fills in the policies that are not set: a coordinator calls it
+// with its own defaults before it hands the configuration on.
+func (c Config) WithPolicies(down Policy, onError OnError) Config {
+	c.StoreDown = cmp.Or(c.StoreDown, down)
+	c.OnError = cmp.Or(c.OnError, onError)
+	return c
+}
+
+// WithDefaults fills in what is not set, and returns a ConfigError for what is
+// out of range. Policies that nobody has chosen become the cautious ones:
+// FailClosed and MarkUnknown.
+func (c Config) WithDefaults() (Config, error) {
+	c = c.WithPolicies(FailClosed, MarkUnknown)
+	c.Lease = cmp.Or(c.Lease, DefaultLease)
+	c.Retention = cmp.Or(c.Retention, DefaultRetention)
+	c.WaitLimit = cmp.Or(c.WaitLimit, DefaultWaitLimit)
+	c.CompleteFor = cmp.Or(c.CompleteFor, min(DefaultCompleteFor, c.Lease/4))
+	c.MaxResult = cmp.Or(c.MaxResult, DefaultMaxResult)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.NewToken == nil {
+		c.NewToken = rand.Text
+	}
+	return c, c.check()
+}
+
+// check refuses what would break the promise in silence: a record that is gone
+// before the last retry, a lease that leaves no time to run.
+func (c Config) check() error {
+	refusals := []struct {
+		refused       bool
+		field, reason string
+	}{
+		{c.Lease < 0, "Lease", fmt.Sprintf("is negative: %v", c.Lease)},
+		{c.Retention < 0, "Retention", fmt.Sprintf("is negative: %v", c.Retention)},
+		{c.Retention < MinRetention, "Retention", fmt.Sprintf("%v is less than %v: a client's own retries go on for as long", c.Retention, MinRetention)},
+		{c.Retention < c.Lease, "Retention", fmt.Sprintf("%v is less than Lease %v: a record outlives its lease", c.Retention, c.Lease)},
+		{c.WaitLimit < 0, "WaitLimit", fmt.Sprintf("is negative: %v", c.WaitLimit)},
+		{c.CompleteFor < 0, "CompleteFor", fmt.Sprintf("is negative: %v", c.CompleteFor)},
+		{c.CompleteFor >= c.Lease, "CompleteFor", fmt.Sprintf("%v leaves the action nothing of Lease %v", c.CompleteFor, c.Lease)},
+		{c.MaxResult < 0, "MaxResult", fmt.Sprintf("is negative: %d", c.MaxResult)},
+		{c.StoreDown != FailOpen && c.StoreDown != FailClosed, "StoreDown", fmt.Sprintf("%q is neither %q nor %q", c.StoreDown, FailOpen, FailClosed)},
+		{c.OnError != Release && c.OnError != MarkUnknown, "OnError", fmt.Sprintf("%q is neither %q nor %q", c.OnError, Release, MarkUnknown)},
+	}
+	for _, r := range refusals {
+		if r.refused {
+			return &ConfigError{Field: r.field, Reason: r.reason}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,93 @@
+// Package impl is the catalogue of coordinators: for each one its name, what it
+// does in one line, what it is known to lack, and how it is made.
+//
+// Adding a coordinator is one folder and one line here. What an entry lacks is
+// part of its description, not an excuse: a run fails when a lacking coordinator
+// shows no violation where it surely must, as when a sound one shows any.
+package impl
+
+import (
+	"slices"
+
+	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/clock"
+	"github.com/idemrace/idemrace/idempotency"
+	"github.com/idemrace/idemrace/impl/cache"
+	"github.com/idemrace/idemrace/impl/raise"
+	"github.com/idemrace/idemrace/impl/reservation"
+	"github.com/idemrace/idemrace/impl/wait"
+	"github.com/idemrace/idemrace/store"
+)
+
+// Env is what a coordinator is made from. A constructor takes what it needs:
+// Store or KV, never both; they may be one thing.
+type Env struct {
+	Store  store.Store
+	KV     store.KV
+	Clock  clock.Clock
+	Config reservation.Config
+}
+
+// Entry is one coordinator of the catalogue.
+type Entry struct {
+	Name   string
+	Doc    string             // one line: what it does, not how good it is
+	Groups []string           // besides All, in which every entry is
+	Policy reservation.Policy // its own choice for a store that is down
+	// Lacks are the invariants that it does not keep, each under the stress that
+	// shows it, unless the need is met. What is not listed must hold.
+	Lacks []check.Lack
+	New   func(Env) (idempotency.Coordinator, error)
+}
+
+// The groups.
+const (
+	Article  = "article" // the experiment's three; what runs when nothing is named
+	Zoo      = "zoo"     // broken coordinators, one fault each
+	Everyone = "all"
+)
+
+// Groups returns the names of all groups, also of those that are empty.
+func Groups() []string { return []string{Article, Zoo, Everyone} }
+
+// All returns the catalogue, in the order in which reports show it.
+func All() []Entry {
+	return []Entry{
+		{
+			Name: "cache", Doc: "look up the key, else run and store: same answer, but not one effect",
+			Groups: []string{Article}, Policy: reservation.FailOpen, Lacks: cacheLacks(),
+			New: func(e Env) (idempotency.Coordinator, error) { return cache.New(e.KV, e.Config) },
+		},
+		{
+			Name: "wait", Doc: "reserve the key first; a duplicate waits for the first one's result",
+			Groups: []string{Article}, Policy: reservation.FailOpen, Lacks: reservationLacks(),
+			New: func(e Env) (idempotency.Coordinator, error) { return wait.New(e.Store, e.Clock, e.Config) },
+		},
+		{
+			Name: "raise", Doc: "reserve the key first; a duplicate is refused at once (HTTP 409)",
+			Groups: []string{Article}, Policy: reservation.FailOpen, Lacks: reservationLacks(),
+			New: func(e Env) (idempotency.Coordinator, error) { return raise.New(e.Store, e.Clock, e.Config) },
+		},
+	}
+}
+
+// Lookup finds an entry by its name.
+func Lookup(name string) (Entry, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })
+	if i < 0 {
+		return Entry{}, false
+	}
+	return all[i], true
+}
+
+// Group returns the entries of a group, and whether there is such a group: a
+// known one may be empty.
+func Group(name string) (entries []Entry, known bool) {
+	for _, e := range All() {
+		if name == Everyone || slices.Contains(e.Groups, name) {
+			entries = append(entries, e)
+		}
+	}
+	return entries, slices.Contains(Groups(), name)
+}

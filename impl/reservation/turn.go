@@ -1,0 +1,169 @@
+package reservation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/idemrace/idemrace/idempotency"
+	"github.com/idemrace/idemrace/store"
+)
+
+// Pauses between tries to settle: short, for a connection that broke, then
+// longer, for a store that fails over.
+const (
+	firstPause   = 10 * time.Millisecond
+	longestPause = 200 * time.Millisecond
+)
+
+// maxFailure bounds, in bytes, the words of a failure that a record keeps.
+const maxFailure = 512
+
+// turn is one right to run the action, or the lack of one when the store is down.
+type turn struct {
+	source     idempotency.Source // Executed or Unprotected
+	generation int64
+	// leaseEnd counts from the moment before the claim was sent, by this side's
+	// clock: never later than the lease's end by the store's.
+	leaseEnd time.Time
+}
+
+// owned is the turn of a claim that is ours.
+func (a *attempt) owned(sent time.Time, rec store.Record) turn {
+	return turn{idempotency.Executed, rec.Generation, sent.Add(a.cfg.Lease)}
+}
+
+// unprotected is the turn of a run with the store down. It keeps to a lease all
+// the same: the claim may have been applied, and only its reply lost. The
+// generation is not known; the first is right unless the key has had failures
+// without effect, and then it is only a stricter key.
+func (a *attempt) unprotected(sent time.Time) turn {
+	return turn{idempotency.Unprotected, 1, sent.Add(a.cfg.Lease)}
+}
+
+// run makes the effect and settles the claim. From here on the client's leaving
+// changes nothing: an effect under way is never forgotten.
+func (a *attempt) run(ctx context.Context, t turn) (idempotency.Outcome, error) {
+	ctx = context.WithoutCancel(ctx)
+	a.started(t)
+	ended := false
+	defer func() {
+		// Not recovered: a panic keeps its own stack, and Goexit comes by here too.
+		if !ended {
+			a.giveBack(ctx, t, store.Settlement{To: store.Unknown, Failure: "the action panicked"})
+		}
+	}()
+	result, err := a.execute(ctx, t)
+	ended = true
+	if err != nil {
+		return idempotency.Outcome{}, a.fail(ctx, t, err)
+	}
+	return a.complete(ctx, t, result)
+}
+
+// execute calls the action with its deadline and its provider key. A coordinator
+// that renews its lease does it here: Store.Keep around the call, instead of the
+// deadline.
+func (a *attempt) execute(ctx context.Context, t turn) ([]byte, error) {
+	ctx, cancel := a.clk.WithDeadline(ctx, t.leaseEnd.Add(-a.cfg.CompleteFor))
+	defer cancel()
+	return a.act(idempotency.WithProviderKey(ctx, a.req.ProviderKey(t.generation)))
+}
+
+// complete stores the result. If the store cannot, the claim is left in place:
+// deleting it would let the next retry charge at once.
+func (a *attempt) complete(ctx context.Context, t turn, result []byte) (idempotency.Outcome, error) {
+	until := a.lastTry(t)
+	form, kept := a.pack(ctx, result)
+	settled, err := a.settle(ctx, store.Settlement{To: store.Done, Form: form, Result: kept}, until)
+	out := idempotency.Outcome{Result: result, Source: t.source}
+	switch {
+	case err != nil:
+		a.notStored(ctx, err)
+		return out, nil
+	case settled.Applied:
+		out.Stored = form != store.TooLarge
+		return out, nil
+	}
+	return a.superseded(ctx, t, result, settled.Record)
+}
+
+// superseded answers for an owner that was overtaken: with what stands, so that
+// answers agree; and reports its own effect, so that nobody hides it.
+func (a *attempt) superseded(ctx context.Context, t turn, result []byte, stands store.Record) (idempotency.Outcome, error) {
+	if t.source == idempotency.Executed {
+		a.leaseLost(ctx)
+	}
+	out, err := a.answer(ctx, stands, idempotency.Superseded)
+	a.orphan(ctx, idempotency.Orphan{Request: a.req, Result: result, Stands: out.Result})
+	return out, err
+}
+
+// fail gives the key back as the action's error asks, and returns that error. An
+// error that says both "no effect" and "unknown" is taken as unknown.
+func (a *attempt) fail(ctx context.Context, t turn, err error) error {
+	s := store.Settlement{To: store.Free, Failure: words(err)}
+	switch {
+	case errors.Is(err, idempotency.ErrUnknownOutcome):
+		s.To = store.Unknown
+	case errors.Is(err, idempotency.ErrNoEffect):
+		s.NoEffect = true
+	case a.cfg.OnError == MarkUnknown:
+		s.To = store.Unknown
+		err = fmt.Errorf("%w: %w", idempotency.ErrUnknownOutcome, err)
+	}
+	a.giveBack(ctx, t, s)
+	return err
+}
+
+// giveBack releases the claim or marks it unknown. Whatever becomes of that, the
+// caller gets the action's error: a claim that was lost, or cannot be given back,
+// ends with its lease.
+func (a *attempt) giveBack(ctx context.Context, t turn, s store.Settlement) {
+	settled, err := a.settle(ctx, s, a.lastTry(t))
+	if err == nil && !settled.Applied && t.source == idempotency.Executed {
+		a.leaseLost(ctx)
+	}
+}
+
+// lastTry is until when settling is tried again: for CompleteFor, and never past
+// the lease. Unprotected runs try once: their store was down a moment ago.
+func (a *attempt) lastTry(t turn) time.Time {
+	if t.source == idempotency.Unprotected {
+		return time.Time{}
+	}
+	until := a.clk.Now().Add(a.cfg.CompleteFor)
+	if until.After(t.leaseEnd) {
+		return t.leaseEnd
+	}
+	return until
+}
+
+// settle tries at least once, after the lease too, for it applies as long as
+// nobody took over. Settling twice with one token is one settlement, so a lost
+// reply is harmless.
+func (a *attempt) settle(ctx context.Context, s store.Settlement, until time.Time) (store.Settled, error) {
+	s.Name, s.Token = a.claim.Name, a.claim.Token
+	s.Fingerprint, s.Retention = a.claim.Fingerprint, a.cfg.Retention
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		settled, err := a.store.Settle(ctx, s)
+		if err == nil {
+			return settled, nil
+		}
+		a.storeFailed(ctx, "settle", err)
+		if a.clk.Now().Add(pause).After(until) {
+			return store.Settled{}, err
+		}
+		if err := a.clk.Sleep(ctx, pause); err != nil {
+			return store.Settled{}, err
+		}
+	}
+}
+
+// words is a failure as waiters are told it: short, and valid UTF-8.
+func words(err error) string {
+	w := err.Error()
+	return strings.ToValidUTF8(w[:min(len(w), maxFailure)], "")
+}
