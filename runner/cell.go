@@ -1,0 +1,116 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/impl/reservation"
+	"github.com/idemrace/idemrace/results"
+	"github.com/idemrace/idemrace/scenarios"
+)
+
+var (
+	errStoreDied   = errors.New("the store died during the run")
+	errInterrupted = errors.New("interrupted")
+)
+
+// playCell runs one scenario on one target and judges it.
+func playCell(ctx context.Context, cfg Config, run string, p pair) (results.Cell, *history.History) {
+	cell := results.Cell{Scenario: p.scenario.Name, Title: p.scenario.Title, Target: p.entry.Name,
+		AtLeastOnce: p.scenario.AtLeastOnce,
+		Attempts:    []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
+	if missing := unable(cfg, p.scenario); missing != "" {
+		return notRun(cell, results.NotApplicable, fmt.Sprintf("needs %s; the %s store is not", missing, cfg.Backend.Kind())), nil
+	}
+	if ctx.Err() != nil {
+		return notRun(cell, results.CouldNotRun, stopped(ctx)), nil
+	}
+	began := time.Now()
+	st, err := newStage(ctx, cfg, run, p)
+	if err != nil {
+		return notRun(cell, results.CouldNotRun, err.Error()), nil
+	}
+	err = st.play(ctx, cfg.timeout())
+	if closing := st.close(); err == nil {
+		err = closing
+	}
+	h := st.rec.History()
+	cell.DurationMS = ms(time.Since(began))
+	cell.StoreCommands = st.commands(h)
+	fill(&cell, h)
+	var late *lateError
+	switch {
+	case ctx.Err() != nil:
+		return notRun(cell, results.CouldNotRun, stopped(ctx)), h
+	case errors.As(err, &late):
+		judge(&cell, h, p, met(p.scenario, st.config), late)
+	case err != nil:
+		return notRun(cell, results.CouldNotRun, err.Error()), h
+	default:
+		judge(&cell, h, p, met(p.scenario, st.config), nil)
+	}
+	return cell, h
+}
+
+func notRun(cell results.Cell, status, why string) results.Cell {
+	cell.Status, cell.Why, cell.Expected = status, why, results.ExpectNone
+	return cell
+}
+
+func stopped(ctx context.Context) string {
+	if errors.Is(context.Cause(ctx), errStoreDied) {
+		return errStoreDied.Error()
+	}
+	return errInterrupted.Error()
+}
+
+// unable names the first ability that the run's store does not have.
+func unable(cfg Config, s scenarios.Scenario) scenarios.Ability {
+	for _, need := range s.Needs() {
+		if need == scenarios.CutStore && !cfg.Backend.Proxyable() {
+			return need
+		}
+	}
+	return ""
+}
+
+// coordinatorConfig is what the user wants, with the scenario's own setting
+// before it.
+func coordinatorConfig(cfg Config, p pair) reservation.Config {
+	c := cfg.Coordinator
+	if c.StoreDown == "" {
+		c.StoreDown = p.entry.Policy
+	}
+	if s := p.scenario.Setting; s.StoreDown != "" {
+		c.StoreDown = s.StoreDown
+	}
+	if n := p.scenario.Setting.MaxResult; n > 0 {
+		c.MaxResult = n
+	}
+	if c.Lease == 0 {
+		c.Lease = reservation.DefaultLease
+	}
+	if c.Retention == 0 {
+		c.Retention = reservation.DefaultRetention
+	}
+	return c
+}
+
+// met says which conditions the surroundings of a cell fulfil.
+func met(s scenarios.Scenario, c reservation.Config) func(check.Need) bool {
+	return func(n check.Need) bool {
+		switch n {
+		case check.NeedsProviderKey:
+			return s.Setting.HonoursKeys
+		case check.NeedsFailClosed:
+			return c.StoreDown == reservation.FailClosed
+		case check.NeedsDurableStore:
+			return true // no scenario of this kind loses an acknowledged write
+		}
+		return false
+	}
+}

@@ -1,0 +1,114 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/idemrace/idemrace/fakeprovider"
+	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/scenarios"
+	"github.com/idemrace/idemrace/store"
+	"github.com/idemrace/idemrace/target"
+)
+
+// The methods below are scenarios.Stage.
+var _ scenarios.Stage = (*stage)(nil)
+
+func (st *stage) Send(a target.Attempt) error {
+	st.attempts++
+	a.Number = st.attempts
+	fp, err := target.Fingerprint(a)
+	if err != nil {
+		return err
+	}
+	st.rec.Record(history.Event{Kind: history.Send, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
+		Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref, Amount: a.Amount, Fingerprint: fp.String()})
+	st.open.Go(func() {
+		r := st.target.Send(st.clients, a)
+		st.rec.Record(history.Event{Kind: history.Answer, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
+			Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref,
+			Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: r.Detail})
+	})
+	return nil
+}
+
+func (st *stage) Await(ctx context.Context, cond func([]history.Event) bool) error {
+	return st.rec.Await(ctx, cond)
+}
+
+func (st *stage) Join(ctx context.Context) error {
+	sent := st.attempts
+	return st.rec.Await(ctx, func(events []history.Event) bool {
+		answers := 0
+		for _, e := range events {
+			if e.Kind == history.Answer {
+				answers++
+			}
+		}
+		return answers >= sent
+	})
+}
+
+func (st *stage) Pass(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (st *stage) Provider() *fakeprovider.Provider { return st.provider }
+
+func (st *stage) Fault(op, worker string, n int, ttl time.Duration) {
+	st.rec.Record(history.Event{Kind: history.Fault, Op: op, Worker: worker, N: n, TTLMS: ttl.Milliseconds()})
+}
+
+func (st *stage) StoreDown() error {
+	if st.proxy == nil {
+		return fmt.Errorf("%w: cut this store", scenarios.ErrUnable)
+	}
+	return st.proxy.Down()
+}
+
+func (st *stage) StoreUp() error {
+	if st.proxy == nil {
+		return fmt.Errorf("%w: mend this store", scenarios.ErrUnable)
+	}
+	return st.proxy.Up()
+}
+
+func (st *stage) EndLeases(ctx context.Context) (int, error) { return st.control.EndLeases(ctx) }
+
+func (st *stage) SetExpiry(ctx context.Context, d time.Duration) (int, error) {
+	return st.control.SetExpiry(ctx, d)
+}
+
+func (st *stage) Kill(worker string) error { return st.target.Kill(worker) }
+
+func (st *stage) Settle(ctx context.Context) error {
+	if err := st.provider.AwaitQuiet(ctx); err != nil {
+		return err
+	}
+	records, err := st.inspect.Records(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the records: %w", err)
+	}
+	for _, r := range records {
+		st.rec.Record(recordSeen(r))
+	}
+	st.rec.Record(history.Event{Kind: history.Settled})
+	return nil
+}
+
+func recordSeen(r store.Record) history.Event {
+	e := history.Event{Kind: history.RecordSeen, Name: r.Name, State: string(r.State), Fence: r.Fence, Generation: r.Generation,
+		Token: r.Token, Fingerprint: r.Fingerprint, LeaseMS: r.LeaseLeft.Milliseconds(), TTLMS: r.ExpiresIn.Milliseconds()}
+	if r.ExpiresIn < 0 {
+		e.TTLMS = -1
+	}
+	return e
+}

@@ -1,0 +1,130 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/impl"
+	"github.com/idemrace/idemrace/results"
+	"github.com/idemrace/idemrace/scenarios"
+)
+
+// Histories are a run's, by results.CellName.
+type Histories map[string]*history.History
+
+// pair is what becomes a cell.
+type pair struct {
+	scenario scenarios.Scenario
+	entry    impl.Entry
+}
+
+// Run runs every scenario on every target. When ctx ends, what has ended by
+// then is returned, cells under way are marked as interrupted, and nothing is
+// left behind: Run returns only when every goroutine, connection and key of its
+// own is gone.
+func Run(ctx context.Context, cfg Config) (results.Run, Histories) {
+	started := time.Now()
+	run := results.Run{
+		Schema: results.Schema, Seed: cfg.Seed, Started: started.UTC(),
+		Tool:  results.Tool{Version: cfg.Version, Go: runtime.Version()},
+		Store: results.Store{Kind: cfg.Backend.Kind(), Version: cfg.Backend.Version(), Address: cfg.Backend.Address()},
+	}
+	var pairs []pair
+	for _, s := range cfg.Scenarios {
+		for _, e := range cfg.Targets {
+			pairs = append(pairs, pair{s, e})
+		}
+	}
+	cells, histories := play(ctx, cfg, pairs)
+	run.Cells = cells
+	run.Interrupted = ctx.Err() != nil
+	run.DurationMS = ms(time.Since(started))
+	run.Summary = results.Summarise(run.Cells)
+	return run, histories
+}
+
+// play runs the pairs, bounded, and returns their cells in the pairs' order.
+// The first store that dies ends the run: every later answer would be about
+// that, and not about the target.
+func play(ctx context.Context, cfg Config, pairs []pair) ([]results.Cell, Histories) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go watchStore(ctx, cfg, giveUp)
+	var (
+		mu        sync.Mutex
+		done      int
+		cells     = make([]results.Cell, len(pairs))
+		histories = Histories{}
+		places    = make(chan struct{}, cfg.parallel())
+		running   sync.WaitGroup
+		prefix    = runPrefix()
+	)
+	for i, p := range order(pairs) {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			cell, h := playCell(ctx, cfg, prefix, p.pair)
+			mu.Lock()
+			defer mu.Unlock()
+			cells[p.at], done = cell, done+1
+			if h != nil {
+				histories[results.CellName(cell)] = h
+			}
+			if cfg.Progress != nil {
+				cfg.Progress(Progress{Done: done, Of: len(pairs), Cell: cell})
+			}
+		})
+		_ = i
+	}
+	running.Wait()
+	return cells, histories
+}
+
+type placed struct {
+	pair
+	at int
+}
+
+// order puts the cells that wait in real time first, so that they run beside
+// the others.
+func order(pairs []pair) []placed {
+	var first, then []placed
+	for i, p := range pairs {
+		if p.scenario.Setting.RealTime {
+			first = append(first, placed{p, i})
+		} else {
+			then = append(then, placed{p, i})
+		}
+	}
+	return append(first, then...)
+}
+
+// runPrefix is random and not seeded: two runs with one seed may share a store.
+func runPrefix() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return "idemrace:" + hex.EncodeToString(b[:]) + ":"
+}
+
+func watchStore(ctx context.Context, cfg Config, giveUp context.CancelCauseFunc) {
+	select {
+	case <-cfg.Backend.Died():
+		giveUp(errStoreDied)
+	case <-ctx.Done():
+	}
+}
+
+func ms(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
+}
+
+// sayPrefix makes a cell's prefix readable in redis-cli MONITOR.
+func sayPrefix(run string, p pair) string {
+	return run + strings.ReplaceAll(p.scenario.Name+"."+p.entry.Name, ":", "_") + ":"
+}

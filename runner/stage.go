@@ -1,0 +1,224 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/idemrace/idemrace/clock"
+	"github.com/idemrace/idemrace/fakeprovider"
+	"github.com/idemrace/idemrace/faultproxy"
+	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/idempotency"
+	"github.com/idemrace/idemrace/impl"
+	"github.com/idemrace/idemrace/impl/reservation"
+	"github.com/idemrace/idemrace/scenarios"
+	"github.com/idemrace/idemrace/store"
+	"github.com/idemrace/idemrace/store/memstore"
+	"github.com/idemrace/idemrace/store/redisstore"
+	"github.com/idemrace/idemrace/target"
+)
+
+// stage is where one cell is played; it implements scenarios.Stage.
+type stage struct {
+	steps    []scenarios.Step
+	config   reservation.Config
+	rec      *history.Recorder
+	provider *fakeprovider.Provider
+	target   *target.InProcess
+	proxy    *faultproxy.Proxy // nil if the store has no connection to cut
+
+	inspect store.Inspector  // past the proxy
+	control store.Controller // past the proxy
+	closers []func() error   // run in reverse order
+
+	clients  context.Context // every attempt's
+	leave    context.CancelFunc
+	attempts int
+	open     sync.WaitGroup
+}
+
+func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, err error) {
+	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p)}
+	st.clients, st.leave = context.WithCancel(ctx)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, st.close())
+			st = nil
+		}
+	}()
+	st.rec = history.NewRecorder(header(cfg, p, st.config), clock.Real{})
+	setting := p.scenario.Setting
+	st.provider = fakeprovider.New(fakeprovider.Options{
+		HonoursKeys: setting.HonoursKeys, Default: setting.Provider, Observe: history.Provider(st.rec),
+	})
+	st.provider.Script(setting.Script...)
+	open, err := st.openStore(cfg, sayPrefix(run, p))
+	if err != nil {
+		return st, err
+	}
+	st.config.NewToken = tokens(cfg.Seed, p)
+	st.config.OnOrphan = st.orphan
+	workers := make([]target.Worker, 0, 2)
+	for _, name := range setting.WorkerNames() {
+		w, err := st.worker(name, p.entry, open)
+		if err != nil {
+			return st, err
+		}
+		workers = append(workers, w)
+	}
+	st.target = target.NewInProcess(st.provider, st.rec, workers...)
+	return st, nil
+}
+
+func header(cfg Config, p pair, c reservation.Config) history.Header {
+	return history.Header{
+		Schema: history.Schema, Scenario: p.scenario.Name, Target: p.entry.Name, Seed: cfg.Seed,
+		Policy: string(c.StoreDown), LeaseMS: c.Lease.Milliseconds(), RetentionMS: c.Retention.Milliseconds(),
+		HonoursKeys: p.scenario.Setting.HonoursKeys, Inspected: true, Marker: true,
+		Releases: true, Controls: p.scenario.Controls,
+	}
+}
+
+// tokens are reproducible: seeded by the run's seed and the cell's name.
+func tokens(seed int64, p pair) func() string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%s", p.scenario.Name, p.entry.Name)
+	rng := rand.New(rand.NewPCG(uint64(seed), h.Sum64()))
+	var mu sync.Mutex
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return fmt.Sprintf("%016x%016x", rng.Uint64(), rng.Uint64())
+	}
+}
+
+// ports is one worker's view of the store.
+type ports interface {
+	store.Store
+	store.KV
+}
+
+// openStore sets up the proxy and the way past it, and returns what opens a
+// worker's ports.
+func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), error) {
+	b := cfg.Backend
+	if b.DialAddr() == "" {
+		m := memstore.New(clock.Real{})
+		st.inspect, st.control = m, m
+		return func() (ports, error) { return m, nil }, nil
+	}
+	open := func(c redis.UniversalClient) (*redisstore.Store, error) {
+		st.closers = append(st.closers, c.Close)
+		s, err := redisstore.New(c, redisstore.Config{Prefix: prefix})
+		if err == nil {
+			st.closers = append(st.closers, s.Close)
+		}
+		return s, err
+	}
+	direct, err := open(b.Client(""))
+	if err != nil {
+		return nil, err
+	}
+	st.inspect, st.control = direct, direct
+	addr := ""
+	if b.Proxyable() {
+		if st.proxy, err = faultproxy.Listen(b.DialAddr()); err != nil {
+			return nil, err
+		}
+		st.closers = append(st.closers, st.proxy.Close)
+		addr = st.proxy.Addr()
+	}
+	return func() (ports, error) { return open(b.Client(addr)) }, nil
+}
+
+func (st *stage) worker(name string, entry impl.Entry, open func() (ports, error)) (target.Worker, error) {
+	p, err := open()
+	if err != nil {
+		return target.Worker{}, err
+	}
+	life := target.NewLife()
+	c, err := entry.New(impl.Env{
+		Store:  life.Store(history.Store(st.rec, name, p)),
+		KV:     life.KV(history.KV(st.rec, name, p)),
+		Clock:  life.Clock(clock.Real{}),
+		Config: st.config,
+	})
+	if err != nil {
+		return target.Worker{}, fmt.Errorf("coordinator %s: %w", entry.Name, err)
+	}
+	return target.Worker{Name: name, Coordinator: c, Life: life}, nil
+}
+
+// orphan records an effect that its coordinator reports.
+func (st *stage) orphan(ctx context.Context, o idempotency.Orphan) {
+	ref, charge, _ := target.ReadReceipt(o.Result)
+	st.rec.Record(history.Event{Kind: history.Orphan, Attempt: history.AttemptOf(ctx), Ref: ref, Charge: charge})
+}
+
+// play plays every step, or says where it stood when time was up.
+func (st *stage) play(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for _, step := range st.steps {
+		err := step.Play(ctx, st)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+			return &lateError{step: step.String(), timeout: timeout}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", step, err)
+		}
+	}
+	return nil
+}
+
+// cleanUp is how long a cell may take to delete its keys.
+const cleanUp = 2 * time.Second
+
+// close ends everything the cell has started and deletes its keys, in an order
+// in which nothing can come to life again: provider, clients, workers, keys,
+// connections.
+func (st *stage) close() error {
+	st.leave()
+	if st.provider != nil {
+		st.provider.Close()
+	}
+	if st.target != nil {
+		st.target.Close()
+	}
+	st.open.Wait()
+	var errs []error
+	if st.control != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), cleanUp)
+		defer cancel()
+		if _, err := st.control.Purge(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("deleting the cell's keys: %w", err))
+		}
+	}
+	for i := len(st.closers) - 1; i >= 0; i-- {
+		_ = st.closers[i]() // a connection that is closed twice is closed
+	}
+	st.rec.Close()
+	return errors.Join(errs...)
+}
+
+// commands counts what clients sent: at the proxy, or where there is none, the
+// calls of the ports.
+func (st *stage) commands(h *history.History) int {
+	if st.proxy != nil {
+		return st.proxy.Commands()
+	}
+	n := 0
+	for _, e := range h.Events {
+		if e.Kind == history.StoreCall && e.Op != "await" {
+			n++
+		}
+	}
+	return n
+}

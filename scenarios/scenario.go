@@ -1,0 +1,129 @@
+// Package scenarios is the named races, as data: what is sent, what is held,
+// killed, cut and ended, in which order. One file holds one scenario, one file
+// one kind of step; the catalogue is [All].
+//
+// A scenario says what it exposes, its stresses and its positive controls, so
+// that what to expect of a coordinator is computed and not written down twice.
+// The package refuses to know targets: a [Step] is played on a [Stage], and
+// whoever has a stage can play every scenario.
+package scenarios
+
+import (
+	"time"
+
+	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/fakeprovider"
+	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/impl/reservation"
+)
+
+// Scenario is a named script of attempts and faults.
+type Scenario struct {
+	Name  string // as at the prompt: in-flight
+	Title string // one glance, for the table
+	Why   string // why it matters, for explain: a few sentences for a newcomer
+	// Article is set for those that reproduce the experiment idemrace started from.
+	Article bool
+	Setting Setting
+	Steps   []Step
+
+	// Exposes lists every invariant that the script can show to be violated, by
+	// any target. One that is not listed must hold whatever the target lacks.
+	Exposes  []check.Exposure
+	Stresses []check.Stress
+	Controls []history.Control
+	// AtLeastOnce by nature: a worker dies, or a lease is overrun, in mid-call. No
+	// coordinator can both recover and charge once here without the provider's
+	// help, so a plain --gate lets double charges in it pass.
+	AtLeastOnce bool
+}
+
+// Setting is what a scenario demands of target and surroundings. Zero values
+// leave the choice to the coordinator and the command line.
+type Setting struct {
+	Workers     []string // names; none means one, "w1"
+	StoreDown   reservation.Policy
+	MaxResult   int // bytes
+	HonoursKeys bool
+	Provider    fakeprovider.Behaviour   // of calls that Script does not reach
+	Script      []fakeprovider.Behaviour // of the first calls, in order of arrival
+	// RealTime scenarios measure waits: their pauses are part of the story. The
+	// others wait for events only.
+	RealTime bool
+	// Takes is how long a RealTime scenario lasts by itself.
+	Takes time.Duration
+}
+
+// WorkerNames are the setting's workers, at least one.
+func (s Setting) WorkerNames() []string {
+	if len(s.Workers) == 0 {
+		return []string{"w1"}
+	}
+	return s.Workers
+}
+
+// Needs is what the script asks of a target and its store, each once, in order.
+func (s Scenario) Needs() []Ability {
+	var needs []Ability
+	seen := map[Ability]bool{}
+	for _, step := range s.Steps {
+		for _, n := range step.Needs() {
+			if !seen[n] {
+				seen[n] = true
+				needs = append(needs, n)
+			}
+		}
+	}
+	return needs
+}
+
+// All is the catalogue, in the order of the lesson.
+func All() []Scenario {
+	return []Scenario{
+		inFlight(),
+		sequentialRetry(),
+		keyReuse(),
+		providerError(),
+		redisDown(),
+		redisDownClosed(),
+		scope(),
+		retention(),
+		keyLength(),
+		oversizeResult(),
+		workerDeath(),
+		burst(),
+		leaseOverrun(),
+		leaseOverrunLate(),
+		lateFailure(),
+	}
+}
+
+// Lookup finds a scenario by name.
+func Lookup(name string) (Scenario, bool) {
+	for _, s := range All() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Scenario{}, false
+}
+
+func surely(ids ...string) []check.Exposure { return exposures(true, ids) }
+
+func possibly(ids ...string) []check.Exposure { return exposures(false, ids) }
+
+func exposures(sure bool, ids []string) []check.Exposure {
+	var out []check.Exposure
+	for _, id := range ids {
+		out = append(out, check.Exposure{Invariant: id, Surely: sure})
+	}
+	return out
+}
+
+func join[T any](lists ...[]T) []T {
+	var out []T
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}

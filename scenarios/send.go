@@ -1,0 +1,116 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/idemrace/idemrace/target"
+)
+
+// Defaults of a Send: what a newcomer need not read.
+const (
+	DefaultKey       = "order-42"
+	DefaultOperation = "charge"
+	DefaultRef       = "r1"
+	DefaultAmount    = 100 // minor units
+	DefaultWorker    = "w1"
+)
+
+// Send is the step "a client sends a request"; it does not wait for the answer.
+type Send struct {
+	Client    string
+	Worker    string
+	Tenant    string
+	Operation string
+	Key       string
+	EmptyKey  bool // the empty key, which Key cannot say
+	Ref       string
+	Amount    int64
+	Pad       int           // bytes of ballast in the answer
+	After     time.Duration // pause before sending
+	Times     int           // that many clients at once, named Client1, Client2, …
+}
+
+// String is e.g. "50 ms later B sends key order-42, amount 100".
+func (s Send) String() string {
+	a := s.attempt()
+	var b strings.Builder
+	if s.After > 0 {
+		fmt.Fprintf(&b, "%d ms later ", s.After.Milliseconds())
+	}
+	if s.Times > 1 {
+		fmt.Fprintf(&b, "%d clients %s1 … %s%d send", s.Times, s.Client, s.Client, s.Times)
+	} else {
+		fmt.Fprintf(&b, "%s sends", s.Client)
+	}
+	fmt.Fprintf(&b, " key %s, amount %d", sayKey(a.Key), a.Amount)
+	if a.Operation != DefaultOperation {
+		fmt.Fprintf(&b, ", operation %s", a.Operation)
+	}
+	if a.Tenant != "" {
+		fmt.Fprintf(&b, ", tenant %s", a.Tenant)
+	}
+	if s.Worker != "" {
+		fmt.Fprintf(&b, ", to worker %s", s.Worker)
+	}
+	if s.Pad > 0 {
+		fmt.Fprintf(&b, "; the answer has %d bytes", s.Pad)
+	}
+	return b.String()
+}
+
+func sayKey(k string) string {
+	if len(k) > 32 {
+		return fmt.Sprintf("of %d characters", len([]rune(k)))
+	}
+	if k == "" || strings.TrimSpace(k) != k {
+		return fmt.Sprintf("%q", k)
+	}
+	return k
+}
+
+// Needs nothing: every target can be sent to.
+func (s Send) Needs() []Ability { return nil }
+
+// Play sends.
+func (s Send) Play(ctx context.Context, st Stage) error {
+	if s.After > 0 {
+		if err := st.Pass(ctx, s.After); err != nil {
+			return err
+		}
+	}
+	if s.Times <= 1 {
+		return st.Send(s.attempt())
+	}
+	for i := range s.Times {
+		a := s.attempt()
+		a.Client = fmt.Sprintf("%s%d", s.Client, i+1)
+		if err := st.Send(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Send) attempt() target.Attempt {
+	a := target.Attempt{Client: s.Client, Worker: s.Worker, Tenant: s.Tenant, Operation: s.Operation,
+		Key: s.Key, Ref: s.Ref, Amount: s.Amount, Pad: s.Pad}
+	if a.Worker == "" {
+		a.Worker = DefaultWorker
+	}
+	if a.Operation == "" {
+		a.Operation = DefaultOperation
+	}
+	if a.Key == "" && !s.EmptyKey {
+		a.Key = DefaultKey
+	}
+	if a.Ref == "" {
+		a.Ref = DefaultRef
+	}
+	if a.Amount == 0 {
+		a.Amount = DefaultAmount
+	}
+	return a
+}

@@ -1,0 +1,60 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/idemrace/idemrace/fakeprovider"
+	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/target"
+)
+
+// Ability is something that a step needs from a target or its surroundings. A
+// cell whose target or store lacks one is not applicable, by this name.
+type Ability string
+
+// The abilities.
+const (
+	CutStore     Ability = "a store behind a proxy, to cut" // store down and up
+	ControlStore Ability = "a store that can be commanded"  // leases and retentions ended by command
+	KillWorkers  Ability = "workers that can be killed"
+)
+
+// ErrUnable is wrapped when a stage is asked for what it cannot do.
+var ErrUnable = errors.New("the stage is not able to")
+
+// Stage is where steps are played. Every fault goes into the recorded history.
+type Stage interface {
+	// Send starts an attempt; it does not wait for the answer.
+	Send(a target.Attempt) error
+	// Await blocks until the history so far meets cond.
+	Await(ctx context.Context, cond func([]history.Event) bool) error
+	// Join blocks until every attempt sent has its answer.
+	Join(ctx context.Context) error
+	// Pass lets real time go by.
+	Pass(ctx context.Context, d time.Duration) error
+	// Provider is the one that the target charges through.
+	Provider() *fakeprovider.Provider
+	// Fault records a disturbance that this step has made.
+	Fault(op string, worker string, n int, ttl time.Duration)
+
+	StoreDown() error
+	StoreUp() error
+	EndLeases(ctx context.Context) (int, error)
+	SetExpiry(ctx context.Context, d time.Duration) (int, error)
+	Kill(worker string) error
+	// Settle blocks until no provider call is open and the ledger is quiet, and
+	// records what the store then holds.
+	Settle(ctx context.Context) error
+}
+
+// Step is one line of a script.
+type Step interface {
+	// String is the line as a person would say it, for explain and for errors.
+	String() string
+	// Needs is what the step cannot be played without.
+	Needs() []Ability
+	// Play does it, and returns when it is done.
+	Play(ctx context.Context, s Stage) error
+}

@@ -1,0 +1,71 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/idemrace/idemrace/history"
+)
+
+// WaitFor is the step "go on when this has happened": races are made by event,
+// not by sleep. All conditions given must be met.
+type WaitFor struct {
+	Calls    int    // that many calls have arrived at the provider, all told
+	Charges  int    // that many charges have been committed
+	Answered string // this client has its answer
+	// Placed: every attempt sent is answered, waiting, or at the provider. To
+	// wait for "n calls at the provider" would hang on a correct target.
+	Placed bool
+}
+
+// String is e.g. "wait until 1 call has reached the provider".
+func (w WaitFor) String() string {
+	var parts []string
+	if w.Calls > 0 {
+		parts = append(parts, fmt.Sprintf("call %d has reached the provider", w.Calls))
+	}
+	if w.Charges > 0 {
+		parts = append(parts, fmt.Sprintf("charge %d is committed", w.Charges))
+	}
+	if w.Answered != "" {
+		parts = append(parts, w.Answered+" is answered")
+	}
+	if w.Placed {
+		parts = append(parts, "everybody is answered, waiting, or at the provider")
+	}
+	return "wait until " + strings.Join(parts, " and ")
+}
+
+// Needs nothing.
+func (w WaitFor) Needs() []Ability { return nil }
+
+// Play waits.
+func (w WaitFor) Play(ctx context.Context, st Stage) error { return st.Await(ctx, w.met) }
+
+func (w WaitFor) met(events []history.Event) bool {
+	var calls, charges int
+	answered := w.Answered == ""
+	open := map[int]bool{} // attempts that are not placed
+	for _, e := range events {
+		switch e.Kind {
+		case history.Send:
+			open[e.Attempt] = true
+		case history.Answer:
+			delete(open, e.Attempt)
+			answered = answered || e.Client == w.Answered
+		case history.Arrive:
+			calls++
+			delete(open, e.Attempt)
+		case history.Commit:
+			charges++
+		case history.StoreCall:
+			if e.Op == "await" {
+				delete(open, e.Attempt)
+			} else if _, was := open[e.Attempt]; !was && e.Op == "claim" {
+				open[e.Attempt] = true // a waiter that claims again is moving
+			}
+		}
+	}
+	return calls >= w.Calls && charges >= w.Charges && answered && (!w.Placed || len(open) == 0)
+}

@@ -1,0 +1,178 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/idemrace/idemrace/fakeprovider"
+	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/idempotency"
+)
+
+// Worker is one instance of a coordinator in this process. Workers of one
+// target share a store, as two processes would.
+type Worker struct {
+	Name        string
+	Coordinator idempotency.Coordinator
+	Life        *Life
+}
+
+// InProcess is a coordinator of this process as a target: a small service that
+// charges through the provider, inside each worker.
+type InProcess struct {
+	workers  map[string]Worker
+	provider *fakeprovider.Provider
+	recorder *history.Recorder
+	running  sync.WaitGroup
+}
+
+// NewInProcess makes a target of workers that charge through p and record their
+// actions in rec.
+func NewInProcess(p *fakeprovider.Provider, rec *history.Recorder, workers ...Worker) *InProcess {
+	t := &InProcess{workers: make(map[string]Worker, len(workers)), provider: p, recorder: rec}
+	for _, w := range workers {
+		t.workers[w.Name] = w
+	}
+	return t
+}
+
+// Kill kills a worker; see Mortal.
+func (t *InProcess) Kill(worker string) error {
+	w, ok := t.workers[worker]
+	if !ok {
+		return fmt.Errorf("no worker %q", worker)
+	}
+	w.Life.Kill()
+	return nil
+}
+
+// Close ends every worker and waits until none of their goroutines is left. The
+// provider must have been closed before.
+func (t *InProcess) Close() {
+	for _, w := range t.workers {
+		w.Life.Bury()
+	}
+	t.running.Wait()
+}
+
+// Fingerprint is that of the fields that define a charge: amount and currency.
+// The ref is not among them, as a trace id would not be: a coordinator that
+// does not look at the amount must not be saved by it.
+func Fingerprint(a Attempt) (idempotency.Fingerprint, error) {
+	return idempotency.FingerprintFields(map[string]any{"amount": a.Amount, "currency": "EUR"})
+}
+
+// Send runs the attempt on its worker.
+func (t *InProcess) Send(ctx context.Context, a Attempt) Response {
+	w, ok := t.workers[a.Worker]
+	if !ok {
+		return Response{Answer: history.Error, Detail: fmt.Sprintf("no worker %q", a.Worker)}
+	}
+	fp, err := Fingerprint(a)
+	if err != nil {
+		return Response{Answer: history.Error, Detail: err.Error()}
+	}
+	req := idempotency.Request{Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Fingerprint: fp}
+	answered := make(chan Response, 1)
+	t.running.Go(func() {
+		out, err := w.Coordinator.Do(history.WithAttempt(ctx, a.Number), req, t.action(w, a))
+		answered <- answer(out, err)
+	})
+	select {
+	case <-w.Life.Dead():
+		return Response{Answer: history.UnknownOutcome, Detail: "no answer: the worker died"}
+	case r := <-answered:
+		return r
+	case <-ctx.Done():
+		return hungUp(ctx)
+	}
+}
+
+// receipt is the answer's body.
+type receipt struct {
+	Charge string `json:"charge"`
+	Amount int64  `json:"amount"`
+	Ref    string `json:"ref"`
+	Pad    string `json:"pad,omitempty"`
+}
+
+// action is the service's own code: one charge, one receipt. It tells the
+// coordinator what it knows of a failure, and no more.
+func (t *InProcess) action(w Worker, a Attempt) idempotency.Action {
+	return history.Action(t.recorder, w.Name, a.Ref, func(ctx context.Context) ([]byte, error) {
+		return through(w.Life, func() ([]byte, error) {
+			call := fakeprovider.Call{Ref: a.Ref, Amount: a.Amount, Key: idempotency.ProviderKey(ctx), Attempt: a.Number}
+			c, err := t.provider.Charge(ctx, call)
+			if err != nil {
+				return nil, known(err)
+			}
+			return json.Marshal(receipt{c.ID, c.Amount, c.Ref, strings.Repeat(".", a.Pad)})
+		})
+	})
+}
+
+// known says what a provider's error lets an honest client know.
+func known(err error) error {
+	switch {
+	case errors.Is(err, fakeprovider.ErrDeclined), errors.Is(err, fakeprovider.ErrKeyReused):
+		return fmt.Errorf("%w: %w", idempotency.ErrNoEffect, err)
+	case errors.Is(err, fakeprovider.ErrAnswerLost), errors.Is(err, fakeprovider.ErrKeyInUse),
+		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w: %w", idempotency.ErrUnknownOutcome, err)
+	default:
+		return err
+	}
+}
+
+// answers maps the contract's sentinels to a client's words, the first match.
+func answers() []struct {
+	is   error
+	word string
+} {
+	return []struct {
+		is   error
+		word string
+	}{
+		{idempotency.ErrInvalidKey, history.InvalidKey},
+		{idempotency.ErrKeyReused, history.KeyReused},
+		{idempotency.ErrInProgress, history.InProgress},
+		{idempotency.ErrOwnerFailed, history.OwnerFailed},
+		{idempotency.ErrResultTooLarge, history.ResultTooLarge},
+		{idempotency.ErrStoreUnavailable, history.StoreUnavailable},
+		{idempotency.ErrUnknownOutcome, history.UnknownOutcome},
+		{idempotency.ErrNoEffect, history.Declined},
+	}
+}
+
+func answer(out idempotency.Outcome, err error) Response {
+	if err != nil {
+		for _, a := range answers() {
+			if errors.Is(err, a.is) {
+				return Response{Answer: a.word, Detail: err.Error()}
+			}
+		}
+		return Response{Answer: history.Error, Detail: err.Error()}
+	}
+	r := Response{Answer: history.OK, Source: string(out.Source), Body: string(out.Result)}
+	var got receipt
+	if err := json.Unmarshal(out.Result, &got); err == nil {
+		r.Charge, r.Amount = got.Charge, got.Amount
+	} else {
+		r.Detail = "the answer is not a receipt"
+	}
+	return r
+}
+
+// ReadReceipt reads the body of a successful answer: whose it is, and the charge
+// that it names; ok is false for anything else.
+func ReadReceipt(body []byte) (ref, charge string, ok bool) {
+	var r receipt
+	if json.Unmarshal(body, &r) != nil {
+		return "", "", false
+	}
+	return r.Ref, r.Charge, true
+}
