@@ -1,0 +1,61 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/idemrace/idemrace/store"
+)
+
+// EndLeases implements store.Controller.
+func (s *Store) EndLeases(ctx context.Context) (int, error) {
+	return s.each(ctx, "end leases", func(ctx context.Context, f found) (bool, error) {
+		switch {
+		case f.plain && f.record.State == store.Pending:
+			return s.changed(ctx, s.scripts.expire, f.record.Name, f.value, 0)
+		case f.plain:
+			return false, nil
+		default:
+			return s.changed(ctx, s.scripts.endlease, f.record.Name)
+		}
+	})
+}
+
+// SetExpiry implements store.Controller.
+func (s *Store) SetExpiry(ctx context.Context, d time.Duration) (int, error) {
+	return s.each(ctx, "set expiry", func(ctx context.Context, f found) (bool, error) {
+		switch {
+		case f.record.State != store.Done:
+			return false, nil
+		case f.plain:
+			return s.changed(ctx, s.scripts.expire, f.record.Name, f.value, millis(d))
+		default:
+			return s.changed(ctx, s.scripts.retain, f.record.Name, millis(d))
+		}
+	})
+}
+
+// Purge implements store.Controller.
+func (s *Store) Purge(ctx context.Context) (int, error) {
+	return plain(ctx, "purge", func(ctx context.Context) (int, error) {
+		names, err := s.names(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n := 0
+		for _, name := range names {
+			gone, err := s.client.Del(ctx, s.prefix+name).Result()
+			if err != nil {
+				return n, err
+			}
+			n += int(gone)
+		}
+		return n, nil
+	})
+}
+
+// changed calls a script that answers 1 if it changed the record.
+func (s *Store) changed(ctx context.Context, sc *script, name string, args ...any) (bool, error) {
+	reply, err := s.call(ctx, sc, name, args...)
+	return reply == int64(1), err
+}

@@ -1,0 +1,107 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/idemrace/idemrace/store"
+)
+
+// repeat runs an operation that may be repeated: again, with the same
+// arguments, as long as the connection fails and the Retry allows.
+func (s *Store) repeat(ctx context.Context, op, name string, once func(context.Context) (any, error)) (any, error) {
+	last := time.Now().Add(s.retry.Within)
+	pause := s.retry.Pause
+	for n := 1; ; n++ {
+		reply, err := interruptible(ctx, once)
+		if s.onTry != nil {
+			s.onTry(Try{Op: op, Name: name, Number: n, Err: err})
+		}
+		if err == nil {
+			return reply, nil
+		}
+		if answered(err) || n == s.retry.Tries || time.Now().Add(pause).After(last) || !sleep(ctx, pause) {
+			return nil, unavailable(ctx, op, err)
+		}
+		pause *= 2
+	}
+}
+
+// call sends a script for one record, once. EVAL leaves the script on the
+// server, so only the first call sends its text; NOSCRIPT (a restarted server,
+// another node of a cluster) sends it again.
+func (s *Store) call(ctx context.Context, sc *script, name string, args ...any) (any, error) {
+	keys := []string{s.prefix + name}
+	if sc.sent.Load() {
+		reply, err := s.client.EvalSha(ctx, sc.sha, keys, args...).Result()
+		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			return reply, err
+		}
+	}
+	reply, err := s.client.Eval(ctx, sc.source, keys, args...).Result()
+	if err == nil {
+		sc.sent.Store(true)
+	}
+	return reply, err
+}
+
+// interruptible returns when the context ends, although the client may be
+// reading a reply that the server holds back: it looks at a context's deadline
+// at best, never at its cancellation. The call then ends by the client's own
+// time-out, and its reply is dropped; that is no other than a lost reply.
+func interruptible[T any](ctx context.Context, once func(context.Context) (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	if ctx.Done() == nil {
+		return once(ctx)
+	}
+	type result struct {
+		reply T
+		err   error
+	}
+	results := make(chan result, 1)
+	go func() {
+		reply, err := once(ctx)
+		results <- result{reply, err}
+	}()
+	select {
+	case r := <-results:
+		return r.reply, r.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// answered reports whether err is the server's own answer, so that asking again
+// at once is of no use. A closed store or client is final too.
+func answered(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) || errors.Is(err, redis.ErrClosed) || errors.Is(err, errClosed)
+}
+
+// unavailable makes every failure store.ErrUnavailable, or the context's error
+// if that has ended.
+func unavailable(ctx context.Context, op string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: redis: %s: %w", store.ErrUnavailable, op, err)
+}
+
+// sleep reports whether the pause ended before the context.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
