@@ -62,6 +62,9 @@ func startServer(ctx context.Context, path string) (*Backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
+	// The server stays in its directory and writes nothing: where a directory in
+	// use can be removed, nothing is left behind even if we are killed.
+	_ = os.RemoveAll(p.dir)
 	return &Backend{
 		kind:     RedisServer,
 		version:  about.version,
