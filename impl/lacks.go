@@ -16,19 +16,19 @@ func lacks(stress check.Stress, unless check.Need, invariants ...string) []check
 }
 
 // cacheLacks: whatever lets a second request in before the first has stored its
-// result makes a second effect. No need helps: no provider key is handed on, and
-// failing closed does not bring back a result that was never stored.
+// result makes a second effect. A provider that honours keys does not help: no
+// key is handed on.
 func cacheLacks() []check.Lack {
 	twice := []string{"effect/at-most-once", "effect/silent-duplicate", "effect/no-overlap", "effect/accounted"}
 	return slices.Concat(
 		lacks(check.Overlap, check.NeedsNothing, twice...),
+		// Two payloads in flight under one key: both run, one is refused afterwards.
+		lacks(check.Overlap, check.NeedsNothing, "reuse/refused"),
 		lacks(check.TwoWorkers, check.NeedsNothing, twice...),
 		lacks(check.LeaseOverrun, check.NeedsNothing, twice...),
 		lacks(check.OwnerDies, check.NeedsNothing, twice...),
-		// Two payloads in flight under one key: both run, one is refused afterwards.
-		lacks(check.PayloadVaries, check.NeedsNothing, "reuse/refused"),
-		// Each answers for its own charge, so the answers differ and all is accounted for.
-		lacks(check.StoreDown, check.NeedsNothing, "effect/at-most-once"),
+		// Failing open is running unprotected. The answers differ, so all is accounted for.
+		lacks(check.StoreDown, check.NeedsFailClosed, "effect/at-most-once"),
 		// The action ends with the client, between the charge and the record.
 		lacks(check.ClientLeaves, check.NeedsNothing, "effect/at-most-once", "effect/accounted", "client/abort-safe"),
 		// An unknown outcome leaves nothing behind, and the retry charges again.
