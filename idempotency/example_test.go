@@ -50,7 +50,7 @@ func (busy) Do(context.Context, idempotency.Request, idempotency.Action) (idempo
 	return idempotency.Outcome{}, &idempotency.InProgressError{RetryAfter: 2500 * time.Millisecond}
 }
 
-// A service answers 409 and says when a retry is sure to be decided. It is no
+// A service answers 409 and says when to ask again at the latest. It is no
 // failure of the charge: the client keeps the key, and asks again.
 func ExampleInProgressError() {
 	fingerprint, err := idempotency.FingerprintFields(map[string]any{"amount": 100})

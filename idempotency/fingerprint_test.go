@@ -165,7 +165,7 @@ func TestRefusedFields(t *testing.T) {
 		{"no JSON for it", map[string]any{"f": func() {}}},
 	} {
 		if f, err := FingerprintFields(row.fields); !errors.Is(err, ErrInvalidFingerprint) || !f.IsZero() {
-			t.Errorf("%s: %v gave %v, %v", row.why, row.fields, f, err)
+			t.Errorf("%s: %q gave %v, %v", row.why, row.fields, f, err)
 		}
 	}
 }
