@@ -17,10 +17,13 @@ func openContainer(ctx context.Context, image string) (*Backend, error) {
 	if image == "" {
 		image = DefaultImage
 	}
+	// The library tells stderr about every step through this one, whatever logger
+	// it is handed.
+	tclog.SetDefault(tclog.NewNoopLogger())
 	if err := docker(ctx); err != nil {
 		return nil, fmt.Errorf("needs Docker: %w (%v); start it, or use --store embedded", ErrMissing, err)
 	}
-	ctr, err := tcredis.Run(ctx, image, testcontainers.WithLogger(tclog.NewNoopLogger()))
+	ctr, err := tcredis.Run(ctx, image)
 	stop := func() error { return removed(ctr) }
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("container %s: %w", image, err), stop())
@@ -68,7 +71,7 @@ func docker(ctx context.Context) (err error) {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	p, err := testcontainers.NewDockerProvider(testcontainers.WithLogger(tclog.NewNoopLogger()))
+	p, err := testcontainers.NewDockerProvider()
 	if err != nil {
 		return err
 	}
