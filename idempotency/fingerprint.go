@@ -1,7 +1,6 @@
 package idempotency
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,6 +21,9 @@ type Fingerprint struct {
 // by encoding/json. No fields is an error: all requests would be equal. So is
 // what does not marshal, and what [FingerprintJSON] refuses, an int64 beyond
 // ±(2^53−1) among it. Errors wrap ErrInvalidFingerprint.
+//
+// U+FFFD is refused here: encoding/json, and whoever decoded the fields with it,
+// puts it in the place of what is not UTF-8, so two strings may have become one.
 func FingerprintFields(fields map[string]any) (Fingerprint, error) {
 	if len(fields) == 0 {
 		return Fingerprint{}, invalid("no fields named")
@@ -30,18 +32,14 @@ func FingerprintFields(fields map[string]any) (Fingerprint, error) {
 	if err != nil {
 		return Fingerprint{}, invalid("%v", err)
 	}
-	if mended(doc) {
-		return Fingerprint{}, invalid("a string is not valid UTF-8")
+	f, err := fingerprint(doc)
+	if err != nil {
+		return Fingerprint{}, err
 	}
-	return fingerprint(doc)
-}
-
-// mended reports whether encoding/json put U+FFFD in the place of bytes that are
-// not UTF-8. It writes only those as an escape, a true U+FFFD as it is. (A
-// Marshaler may escape a true one: that is refused too, which is safe.)
-func mended(doc []byte) bool {
-	unslashed := bytes.ReplaceAll(doc, []byte(`\\`), []byte(" "))
-	return bytes.Contains(unslashed, []byte(`\ufffd`))
+	if strings.ContainsRune(f.canonical, utf8.RuneError) {
+		return Fingerprint{}, invalid("a string is not valid UTF-8, or holds U+FFFD, which replaces what is not")
+	}
+	return f, nil
 }
 
 // FingerprintJSON makes a fingerprint of the named members of a JSON object. A
