@@ -120,8 +120,8 @@ func (b *Backend) Proxyable() bool {
 	return b.dialAddr != "" && b.nodes == nil && b.login.tls == nil
 }
 
-// Client is a new client with the harness's settings ([settings]) and the URL's
-// credentials, aimed at addr: a proxy's, or "" for the store's own. A cluster
+// Client is a new client with the harness's settings (redisstore.Options)
+// and the URL's credentials, aimed at addr: a proxy's, or "" for the store's own. A cluster
 // client takes no other address than the cluster's. The caller closes it. It is
 // nil for memory.
 func (b *Backend) Client(addr string) redis.UniversalClient {

@@ -5,10 +5,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/idemrace/idemrace/store/redisstore"
 )
 
 // login is what a URL says about a connection besides the address.
@@ -18,49 +18,18 @@ type login struct {
 	tls            *tls.Config
 }
 
-// settings are the harness's. go-redis' defaults hurt it: a refused connection
-// takes 1.7 s per command (4 tries of 5 dials each), a retried command can apply
-// again, a withheld reply outlives the caller's context by 5 s, and handshakes
-// add commands that a fault proxy would count.
-func settings(addr string) *redis.Options {
-	return &redis.Options{
-		Addr:                     addr,
-		MaxRetries:               -1,
-		DialerRetries:            1,
-		ContextTimeoutEnabled:    true,
-		DialTimeout:              time.Second,
-		ReadTimeout:              2 * time.Second,
-		WriteTimeout:             2 * time.Second,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	}
-}
-
 func (l login) client(addr string) *redis.Client {
-	o := settings(addr)
+	o := redisstore.Options(addr)
 	o.Username, o.Password, o.DB = l.user, l.password, l.db
 	o.TLSConfig = l.tls.Clone()
 	return redis.NewClient(o)
 }
 
-// clusterClient has the same settings; redirections stay on, since a cluster
-// cannot be used without.
 func (l login) clusterClient(nodes []string) *redis.ClusterClient {
-	o := settings("")
-	return redis.NewClusterClient(&redis.ClusterOptions{
-		Addrs:                    nodes,
-		Username:                 l.user,
-		Password:                 l.password,
-		TLSConfig:                l.tls.Clone(),
-		MaxRetries:               o.MaxRetries,
-		DialerRetries:            o.DialerRetries,
-		ContextTimeoutEnabled:    o.ContextTimeoutEnabled,
-		DialTimeout:              o.DialTimeout,
-		ReadTimeout:              o.ReadTimeout,
-		WriteTimeout:             o.WriteTimeout,
-		DisableIdentity:          o.DisableIdentity,
-		MaintNotificationsConfig: o.MaintNotificationsConfig,
-	})
+	o := redisstore.ClusterOptions(nodes...)
+	o.Username, o.Password = l.user, l.password
+	o.TLSConfig = l.tls.Clone()
+	return redis.NewClusterClient(o)
 }
 
 // server is what a Redis says about itself.
