@@ -71,8 +71,12 @@ func TestSemantic1_AWaiterTakesOverWhenTheLeaseEnds(t *testing.T) {
 		cfg := reservation.Config{Lease: 10 * time.Second, WaitLimit: time.Minute}
 		c, p, gate := s.coordinator(cfg), &till{}, make(chan struct{})
 		owner := start(t.Context(), c, request(t, 100), p.held(gate))
+		began := time.Now()
 		waiter := start(t.Context(), c, request(t, 100), p.charge)
 		(<-waiter).wants(t, "ch_1", idempotency.Executed, true)
+		if waited := time.Since(began); waited > cfg.Lease+time.Millisecond {
+			t.Errorf("took over after %v: the lease was %v", waited, cfg.Lease)
+		}
 		if fence := s.record().Fence; fence != 2 {
 			t.Errorf("fence %d", fence)
 		}

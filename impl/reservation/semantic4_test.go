@@ -44,7 +44,11 @@ func TestSemantic4_AWaiterReturnsWithItsClientAndChangesNothing(t *testing.T) {
 		waiter := start(ctx, c, request(t, 100), never(t))
 		standing := s.record()
 		hangUp()
-		(<-waiter).fails(t, context.Canceled)
+		a := <-waiter
+		a.fails(t, context.Canceled)
+		if errors.Is(a.err, idempotency.ErrStoreUnavailable) || c.Stats().StoreErrors != 0 {
+			t.Errorf("the client left, and the store was blamed: %v", a.err)
+		}
 		if r := s.record(); r.State != standing.State || r.Token != standing.Token || r.Fence != standing.Fence {
 			t.Errorf("after the waiter left: %+v; before: %+v", r, standing)
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/idemrace/idemrace/idempotency"
 	"github.com/idemrace/idemrace/impl/reservation"
@@ -118,5 +120,17 @@ func TestSemantic5_AReleaseIsTriedAgainToo(t *testing.T) {
 		time.AfterFunc(100*time.Millisecond, func() { s.store.settlesFail(false) })
 		do(t.Context(), c, request(t, 100), failing(errCard)).fails(t, errCard)
 		do(t.Context(), c, request(t, 100), p.charge).wants(t, "ch_1", idempotency.Executed, true)
+	})
+}
+
+// A record stays small, and its words stay valid UTF-8 where they are cut.
+func TestSemantic5_TheWordsOfAFailureAreBounded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *setting) {
+		c := s.coordinator(reservation.Config{})
+		long := errors.New("x" + strings.Repeat("é", 10_000))
+		do(t.Context(), c, request(t, 100), failing(long)).fails(t, long)
+		if f := s.record().Failure; len(f) == 0 || len(f) > 512 || !utf8.ValidString(f) {
+			t.Errorf("%d bytes, valid %v", len(f), utf8.ValidString(f))
+		}
 	})
 }

@@ -150,3 +150,29 @@ func (l loseNotices) Await(ctx context.Context, t store.Ticket, limit time.Durat
 	_, err := l.Store.Await(ctx, t, limit)
 	return store.Notice{}, err
 }
+
+// Under a scheduler the limit may pass while the clock stands still. The store's
+// word counts, or the waiter would claim for ever.
+func TestSemantic7_TheStoreSaysThatTheLimitHasPassed(t *testing.T) {
+	onWait(t, func(t *testing.T, s *setting) {
+		c, p, gate := s.coordinator(reservation.Config{}), &till{}, make(chan struct{})
+		owner := start(t.Context(), c, request(t, 100), p.held(gate))
+		s.store.Store = limitPasses{s.mem}
+		s.store.onClaim = func(_ store.Claim, pass func() (store.Claimed, error)) (store.Claimed, error) {
+			if s.store.claims.Load() > 10 {
+				return store.Claimed{}, errDown // ends a waiter that would not stop
+			}
+			return pass()
+		}
+		do(t.Context(), c, request(t, 100), never(t)).fails(t, idempotency.ErrInProgress)
+		close(gate)
+		<-owner
+	})
+}
+
+// limitPasses ends every wait at once, by its limit.
+type limitPasses struct{ store.Store }
+
+func (limitPasses) Await(context.Context, store.Ticket, time.Duration) (store.Notice, error) {
+	return store.Notice{Limit: true}, nil
+}

@@ -73,7 +73,9 @@ func (a *attempt) execute(ctx context.Context, t turn) ([]byte, error) {
 }
 
 // complete stores the result. If the store cannot, the claim is left in place:
-// deleting it would let the next retry charge at once.
+// deleting it would let the next retry charge at once. A result that was too
+// large counts as not stored, though the key is done for good: Stored promises
+// that a retry gets these bytes, and it would get ErrResultTooLarge.
 func (a *attempt) complete(ctx context.Context, t turn, result []byte) (idempotency.Outcome, error) {
 	until := a.lastTry(t)
 	form, kept := a.pack(ctx, result)
