@@ -3,7 +3,6 @@ package idemrace
 import (
 	"fmt"
 	"go/ast"
-	"go/token"
 	"os"
 	"slices"
 	"strings"
@@ -63,50 +62,6 @@ func ruleNoInit(s source) (complaints []string) {
 		}
 	}
 	return complaints
-}
-
-// immutable are the calls whose values nobody can change, so that a package
-// variable may hold one.
-var immutable = []string{
-	"errors.New", "fmt.Errorf", // sentinels
-	"regexp.MustCompile", "strings.NewReplacer", // compiled once, safe for all
-	"time.Date", "reflect.TypeFor",
-	"github.com/redis/go-redis/v9.NewScript", // a text and its hash
-}
-
-func ruleNoState(s source) (complaints []string) {
-	for _, decl := range s.file.Decls {
-		g, ok := decl.(*ast.GenDecl)
-		if !ok || g.Tok != token.VAR {
-			continue
-		}
-		for _, spec := range g.Specs {
-			v := spec.(*ast.ValueSpec)
-			if embedded(g.Doc) || embedded(v.Doc) {
-				continue
-			}
-			for i, name := range v.Names {
-				if name.Name == "_" || i < len(v.Values) && s.fixed(v.Values[i]) {
-					continue
-				}
-				complaints = append(complaints, s.at(name)+": the package variable "+name.Name+
-					" can change; make it a constant, a function that returns it, or a field that is handed in (allowed: sentinels, go:embed, var _ I = …, "+strings.Join(immutable, ", ")+")")
-			}
-		}
-	}
-	return complaints
-}
-
-func embedded(doc *ast.CommentGroup) bool {
-	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool {
-		return strings.HasPrefix(c.Text, "//go:embed ")
-	})
-}
-
-// fixed reports whether a value is of the kind that nobody can change.
-func (s source) fixed(value ast.Expr) bool {
-	call, ok := value.(*ast.CallExpr)
-	return ok && slices.Contains(immutable, s.member(call.Fun))
 }
 
 // worldly are the members that read the environment, end the process or write to
@@ -173,18 +128,6 @@ func TestHouseRulesCanFail(t *testing.T) {
 			"func short() {\n" + strings.Repeat("_ = 1\n", 58) + "}"},
 		{"no init", "a method of that name is another thing", "store",
 			"func init() {}", "type t int\nfunc (t) init() {}"},
-		{"no package variable can change", "a zero value waits to be set", "store",
-			"var count int", "const count = 0"},
-		{"no package variable can change", "a slice's elements can be set", "store",
-			"var all = []int{1}", "func all() []int { return []int{1} }"},
-		{"no package variable can change", "a map is open to everybody", "store",
-			"var seen = map[string]bool{}", "var _ = map[string]bool{}"},
-		{"no package variable can change", "the second of two names", "store",
-			`import "errors"` + "\nvar ErrA, cache = errors.New(``), new(int)", `import "errors"` + "\nvar ErrA, ErrB = errors.New(``), errors.New(``)"},
-		{"no package variable can change", "a file embedded is a constant in all but name", "store",
-			"var script string", "import _ \"embed\"\n//go:embed claim.lua\nvar script string"},
-		{"no package variable can change", "a client is no script, whatever the version in its path", "store",
-			`import "github.com/redis/go-redis/v9"` + "\nvar c = redis.NewClient(nil)", `import "github.com/redis/go-redis/v9"` + "\nvar s = redis.NewScript(``)"},
 		{"only cli and cmd meet the world", "the environment", "store",
 			`import "os"` + "\nfunc f() { os.Getenv(`X`) }", "func f(env string) {}"},
 		{"only cli and cmd meet the world", "under another name", "store",

@@ -22,6 +22,8 @@ type source struct {
 	path string
 	fset *token.FileSet
 	file *ast.File
+	// peers are all files of the room, this one too.
+	peers []*ast.File
 }
 
 // majorVersion is the end of an import path that is no part of its name.
@@ -91,12 +93,15 @@ func sources(t *testing.T) []source {
 	if err != nil {
 		t.Fatalf("the module's files could not be read: %v", err)
 	}
-	seen := map[string]bool{}
+	peers := map[string][]*ast.File{}
 	for _, s := range all {
-		seen[s.room] = true
+		peers[s.room] = append(peers[s.room], s.file)
 	}
-	if !seen["idempotency"] || !seen["store"] {
-		t.Fatalf("found the packages %v, but not idempotency and store: the walk is wrong", seen)
+	for i := range all {
+		all[i].peers = peers[all[i].room]
+	}
+	if len(peers["idempotency"]) == 0 || len(peers["store"]) == 0 {
+		t.Fatalf("found %d packages, but not idempotency and store: the walk is wrong", len(peers))
 	}
 	return all
 }
@@ -119,5 +124,5 @@ func snippet(t *testing.T, room, code string) source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return source{room: room, path: room + "/snippet.go", fset: fset, file: file}
+	return source{room: room, path: room + "/snippet.go", fset: fset, file: file, peers: []*ast.File{file}}
 }
