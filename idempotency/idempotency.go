@@ -59,7 +59,10 @@ type Outcome struct {
 }
 
 // Orphan is an effect that no answer names: its execution was overtaken, and
-// another one's result stands. It must be voided or looked at by a person.
+// another one's result stands, or is still to come. It must be voided or looked
+// at by a person; who voids compares the effects first, since a provider that
+// honours keys may have given both executions one effect (byte-equal results are
+// not reported).
 type Orphan struct {
 	Request Request
 	Result  []byte // what the overtaken execution returned

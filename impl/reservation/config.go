@@ -82,7 +82,8 @@ type Config struct {
 	// Do returns. It must compare before it voids: a provider that honours keys
 	// gives both executions one effect, and then Result names the very effect that
 	// Stands names. Where nothing stands yet, another execution is under way with
-	// the same provider key. Results are opaque here, so every orphan is reported.
+	// the same provider key. Results are opaque here: only byte-equal ones are
+	// taken for one effect and not reported.
 	OnOrphan func(context.Context, idempotency.Orphan)
 	Offload  Offloader     // nil: an oversized result is remembered as done-but-too-large
 	Logger   *slog.Logger  // nil: no log

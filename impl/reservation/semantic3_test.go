@@ -1,6 +1,7 @@
 package reservation_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -109,6 +110,26 @@ func TestSemantic3_ALateFailureLeavesTheNewOwnerAlone(t *testing.T) {
 		(<-b).wants(t, "ch_1", idempotency.Executed, true)
 		if n := c.Stats().LeasesLost; n != 1 {
 			t.Errorf("%d leases lost", n)
+		}
+	})
+}
+
+// A provider that honours keys gives both executions one charge: to report it as
+// an orphan would have the only charge voided.
+func TestSemantic3_OneEffectToldTwiceIsNoOrphan(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *setting) {
+		c, gate := s.coordinator(reservation.Config{}), make(chan struct{})
+		same := func(context.Context) ([]byte, error) { return []byte("ch_1"), nil }
+		owner := start(t.Context(), c, request(t, 100), func(ctx context.Context) ([]byte, error) {
+			<-gate
+			return same(ctx)
+		})
+		s.endLeases()
+		do(t.Context(), c, request(t, 100), same).wants(t, "ch_1", idempotency.Executed, true)
+		close(gate)
+		(<-owner).wants(t, "ch_1", idempotency.Superseded, true)
+		if len(s.orphans) != 0 || c.Stats().Orphans != 0 {
+			t.Errorf("orphans %q, counted %d: want none", s.orphans, c.Stats().Orphans)
 		}
 	})
 }
