@@ -45,7 +45,7 @@ type Fault interface {
 
 // Disturb makes a fault act on all links, on those that are open too, until end
 // is called. Several faults act one after the other, each on what the one before
-// has left; a fault that gets changed bytes is told of the original commands.
+// has left of the bytes, and of the commands.
 func (p *Proxy) Disturb(f Fault) (end func()) {
 	return p.faults.add(f)
 }
@@ -79,7 +79,18 @@ func (fs *faults) pass(ctx context.Context, c Chunk) ([]byte, error) {
 		if err != nil {
 			return b, err
 		}
-		c.Bytes = b
+		c.Bytes, c.Commands = b, within(c.Commands, len(b))
 	}
 	return c.Bytes, nil
+}
+
+// within is the commands that end in the first n bytes. A fault may use End as an
+// index, whatever acted before it.
+func within(commands []resp.Command, n int) []resp.Command {
+	for i, c := range commands {
+		if c.End > int64(n) {
+			return commands[:i]
+		}
+	}
+	return commands
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -188,25 +189,39 @@ func TestDownAndUpManyTimes(t *testing.T) {
 	}
 }
 
-// A client that waits for its answer is cut too, and the store still gets what
-// had been passed on: that is how a command is applied whose reply is lost.
+// second is a fault that holds the second chunk: the first has then been sent.
+type second struct {
+	chunks atomic.Int64
+	seen   chan struct{}
+}
+
+func (f *second) Pass(ctx context.Context, c faultproxy.Chunk) ([]byte, error) {
+	n := f.chunks.Add(1)
+	f.seen <- struct{}{}
+	if n < 2 {
+		return c.Bytes, nil
+	}
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// The store gets what was passed on before the cut, even if it reads later: that
+// is how a command is applied whose reply is lost.
 func TestTheStoreReadsWhatWasSentBeforeTheCut(t *testing.T) {
-	got := make(chan []byte, 1)
-	first := make(chan struct{})
-	p := listen(t, upstream(t, func(c *net.TCPConn) {
-		b := make([]byte, 4)
-		io.ReadFull(c, b)
-		close(first)
-		rest, _ := io.ReadAll(c)
-		got <- append(b, rest...)
-	}))
+	read, got := make(chan struct{}), make(chan string, 1)
+	record := recordTo(got)
+	f := &second{seen: make(chan struct{})}
+	p := listen(t, upstream(t, func(c *net.TCPConn) { <-read; record(c) }), faultproxy.WithFault(f))
 	c := dial(t, p)
-	_, err := io.WriteString(c, "INCR")
-	must(t, err)
-	<-first
+	for _, command := range []string{"INCR k\r\n", "DEL k\r\n"} {
+		_, err := io.WriteString(c, command)
+		must(t, err)
+		<-f.seen // one chunk has been taken before the next is written
+	}
 	p.Down()
 	mustBeCut(t, c)
-	if b := <-got; string(b) != "INCR" {
+	close(read)
+	if b := <-got; b != "INCR k\r\n" {
 		t.Errorf("the store read %q", b)
 	}
 }
