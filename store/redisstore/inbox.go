@@ -120,13 +120,20 @@ func (b *inbox) receive(sub *subscription, pubsub *redis.PubSub) error {
 			confirmed = true
 			close(sub.ready)
 		case *redis.Message:
-			name, notice, err := parseMessage(b.prefix, got.Payload)
-			if err != nil {
-				return err
-			}
-			b.wake(name, notice)
+			b.open(got.Payload)
 		}
 	}
+}
+
+// open hands a message to the waiters of its name. One that cannot be read may
+// have been anybody's notice.
+func (b *inbox) open(message string) {
+	name, notice, err := parseMessage(b.prefix, message)
+	if err != nil {
+		b.wakeAll()
+		return
+	}
+	b.wake(name, notice)
 }
 
 // ping keeps the connection honest; the answer, or its absence, shows in receive.

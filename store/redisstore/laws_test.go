@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	redisstore.SilenceClient()
+	redisstore.Quiet()
 	goleak.VerifyTestMain(m)
 }
 

@@ -26,9 +26,11 @@ func parseMessage(prefix, message string) (name string, n store.Notice, err erro
 	if len(parts) == 1 {
 		return name, store.Notice{}, nil
 	}
-	n.Settled = true
-	n.Record, err = parseRecord(name, parts[1:])
-	return name, n, err
+	record, err := parseRecord(name, parts[1:])
+	if err != nil {
+		return "", n, err
+	}
+	return name, store.Notice{Settled: true, Record: record}, nil
 }
 
 // netstrings splits "3:abc,0:,".

@@ -57,7 +57,7 @@ func ClusterOptions(addrs ...string) *redis.ClusterOptions {
 	}
 }
 
-// SilenceClient stops the client library from writing its own log to stderr, for
+// Quiet stops the client library from writing its own log to stderr, for
 // the whole process: the library knows no narrower way. Call it once, from main
 // or from a TestMain, never from a library.
-func SilenceClient() { logging.Disable() }
+func Quiet() { logging.Disable() }
