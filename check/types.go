@@ -37,6 +37,8 @@ type Invariant struct {
 	Applies func(h *history.History) bool
 	// Judge returns the evidence against it: nil if it holds.
 	Judge func(h *history.History) *Violation
+
+	onView func(v *view) *Violation // Judge, on a history that was read once for all invariants
 }
 
 // Violation is evidence.

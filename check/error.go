@@ -1,0 +1,61 @@
+package check
+
+import "github.com/idemrace/idemrace/history"
+
+func errorLaws() []Invariant {
+	return []Invariant{
+		law(Invariant{ID: "error/not-pinned",
+			Predicate: "After a transient failure without effect, where the policy frees the key, a later retry can succeed: it executes anew.",
+			Why:       "A passing fault becomes a payment that cannot be made until the key expires.",
+			Applies:   func(h *history.History) bool { return h.Header.Releases && anyDuplicate(h) }}, notPinned),
+	}
+}
+
+// notPinned judges retries that had the key for themselves: sent after the
+// failure was answered, with nobody else in flight.
+func notPinned(v *view) *Violation {
+	for _, k := range v.keys {
+		var failed, latest *attempt
+		for i, a := range k.attempts {
+			alone := latest == nil || a.send.Seq > v.end(latest).Seq
+			if failed != nil && alone && v.nextAfter(k, i) && v.pinned(a) && sameRequest(failed, a) {
+				return violation([]history.Event{failed.answer, a.send, a.answer},
+					"%s %s, nothing had been charged, but %s, sent %s, %s without any execution of its own: the failure is pinned to the key",
+					v.told(failed), at(failed.answer), v.who(a), at(a.send), "was told "+answerWords(a.answer.Answer)+" "+at(a.answer))
+			}
+			if latest == nil || v.end(a).Seq > v.end(latest).Seq {
+				latest = a
+			}
+			if alone && v.transient(a) {
+				failed = a
+			} else if failed != nil && (a.executed().Seq > 0 || !v.clean(a) && !v.pinned(a)) {
+				failed = nil // things have moved on
+			}
+		}
+	}
+	return nil
+}
+
+// transient: the attempt executed, failed without effect, and said so.
+func (v *view) transient(a *attempt) bool {
+	if a.executed().Seq == 0 || a.storeFailed() || v.killed(a) || !a.answered(history.Error) || len(v.logical(a.send.Ref).charges) > 0 {
+		return false
+	}
+	for _, r := range a.runs {
+		if r.ran.Class != history.ClassError && r.ran.Class != history.ClassNoEffect {
+			return false
+		}
+	}
+	return true
+}
+
+// pinned: an answer that is nobody's own failure.
+func (v *view) pinned(a *attempt) bool {
+	return a.answered(history.Error, history.OwnerFailed, history.InProgress, history.Declined) &&
+		a.executed().Seq == 0 && !a.storeFailed() && !v.storeBlind(a)
+}
+
+// nextAfter: the attempt sent next under the key came after the i-th was over.
+func (v *view) nextAfter(k *keyed, i int) bool {
+	return i+1 == len(k.attempts) || k.attempts[i+1].send.Seq > v.end(k.attempts[i]).Seq
+}
