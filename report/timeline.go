@@ -178,7 +178,7 @@ func (d *timelineDrawing) paint(p paint) string {
 	if !d.color || p.tone == plain || strings.TrimSpace(p.text) == "" {
 		return p.text
 	}
-	return "\x1b[" + string(p.tone) + "m" + p.text + "\x1b[0m"
+	return p.tone.paint(p.text)
 }
 
 func runes(s string) int { return len([]rune(s)) }

@@ -1,0 +1,328 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/idemrace/idemrace/results"
+)
+
+// few is up to how many answers or charges are listed one by one.
+const few = 4
+
+// answer puts the document's word in a reader's words. An ok is told by its charge.
+func answer(a results.Attempt) string {
+	switch a.Answer {
+	case "ok":
+		if a.Charge == "" {
+			return "ok"
+		}
+		return clean(a.Charge)
+	case "unknown":
+		return "outcome unknown"
+	case "result-too-large":
+		return "done (too large)"
+	}
+	return clean(strings.ReplaceAll(a.Answer, "-", " "))
+}
+
+// responses are in the clients' order. Many of them are told by kind, with the
+// charges first: who of twenty came first is luck.
+func responses(c results.Cell) string {
+	if len(c.Attempts) == 0 {
+		return "none"
+	}
+	attempts := slices.Clone(c.Attempts)
+	slices.SortStableFunc(attempts, func(a, b results.Attempt) int { return byNumber(a.Client, b.Client) })
+	if len(attempts) > few {
+		return kinds(attempts)
+	}
+	var words []string
+	for _, a := range attempts {
+		words = append(words, answer(a))
+	}
+	return strings.Join(words, ", ")
+}
+
+func kinds(attempts []results.Attempt) string {
+	var charges, words []string
+	count := map[string]int{}
+	for _, a := range attempts {
+		word := answer(a)
+		if count[word]++; count[word] > 1 {
+			continue
+		}
+		if a.Charge != "" {
+			charges = append(charges, word)
+		} else {
+			words = append(words, word)
+		}
+	}
+	slices.SortFunc(charges, byNumber)
+	if n := len(charges); n > few {
+		charges = []string{fmt.Sprintf("%s … %s", charges[0], charges[n-1])}
+	}
+	all := append(charges, words...)
+	for i, word := range all {
+		if n := count[word]; n > 1 {
+			all[i] = fmt.Sprintf("%s ×%d", word, n)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// byNumber orders C2 before C10.
+func byNumber(a, b string) int {
+	headA, nA := split(a)
+	headB, nB := split(b)
+	if headA != headB {
+		return strings.Compare(headA, headB)
+	}
+	return nA - nB
+}
+
+func split(name string) (head string, number int) {
+	head = strings.TrimRightFunc(name, func(r rune) bool { return r >= '0' && r <= '9' })
+	number, _ = strconv.Atoi(name[len(head):])
+	return head, number
+}
+
+// charges are in order of commit.
+func charges(c results.Cell) string {
+	if len(c.Charges) == 0 {
+		return "none"
+	}
+	var words []string
+	marked := false
+	for _, ch := range c.Charges {
+		word := clean(ch.ID)
+		if ch.Effect != "" && ch.Effect != "charge" {
+			word, marked = word+" ("+clean(ch.Effect)+")", true
+		}
+		if ch.Voided {
+			word, marked = word+" (voided)", true
+		}
+		words = append(words, word)
+	}
+	if n := len(words); n > few && !marked {
+		return words[0] + " … " + words[n-1]
+	}
+	return strings.Join(words, ", ")
+}
+
+// unexpected is loud without colour, too.
+const unexpected = "  ← UNEXPECTED"
+
+// verdict is a cell's in words.
+func verdict(c results.Cell) (string, tone) {
+	switch c.Status {
+	case results.NotApplicable:
+		return because("not applicable", c.Why), odd
+	case results.CouldNotRun:
+		return because("could not run", c.Why), odd
+	}
+	text, sound := judged(c)
+	if offExpectation(c) {
+		return text + unexpected, bad
+	}
+	return text, sound
+}
+
+// offExpectation reports whether a cell's verdict is not what was expected of it. An
+// inconclusive one says nothing about the target.
+func offExpectation(c results.Cell) bool {
+	return c.Status == results.Judged && !c.AsExpected && c.Verdict != "inconclusive"
+}
+
+func judged(c results.Cell) (string, tone) {
+	double, _ := results.DoubleCharges(c)
+	switch {
+	case double > 0:
+		return doubleCharge(c), bad
+	case c.Verdict == "violated":
+		return "VIOLATED " + firstWith(c, "violated"), bad
+	case c.Verdict == "inconclusive":
+		return "inconclusive: " + doubt(c), odd
+	}
+	return held(c), good
+}
+
+func doubleCharge(c results.Cell) string {
+	var notes []string
+	if slices.ContainsFunc(c.Findings, func(f results.Finding) bool {
+		return f.Invariant == "effect/silent-duplicate" && f.Verdict == "violated"
+	}) {
+		notes = append(notes, "same answers")
+	}
+	if c.AtLeastOnce {
+		notes = append(notes, "at least once by nature")
+	}
+	if len(notes) == 0 {
+		return "DOUBLE CHARGE"
+	}
+	return "DOUBLE CHARGE (" + strings.Join(notes, ", ") + ")"
+}
+
+// firstWith names the first invariant with a verdict, and how many more there are.
+func firstWith(c results.Cell, verdict string) string {
+	var ids []string
+	for _, f := range c.Findings {
+		if f.Verdict == verdict {
+			ids = append(ids, clean(f.Invariant))
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return "(no finding says which)"
+	case 1:
+		return ids[0]
+	}
+	return fmt.Sprintf("%s and %d more", ids[0], len(ids)-1)
+}
+
+// doubt says what made a cell inconclusive: a control that was not seen, or else
+// the first invariant that could not be decided.
+func doubt(c results.Cell) string {
+	for _, control := range c.Controls {
+		switch name := clean(control.Name); {
+		case control.Seen >= control.Min:
+		case control.Seen == 0:
+			return "control " + name + " not seen"
+		default:
+			return fmt.Sprintf("control %s seen %d of %d times", name, control.Seen, control.Min)
+		}
+	}
+	return firstWith(c, "inconclusive")
+}
+
+func held(c results.Cell) string {
+	refs := map[string]bool{}
+	for _, ch := range c.Charges {
+		if !ch.Voided {
+			refs[ch.Ref] = true
+		}
+	}
+	switch len(refs) {
+	case 0:
+		return "no charge"
+	case 1:
+		return "one charge"
+	}
+	return fmt.Sprintf("one charge each (%d refs)", len(refs))
+}
+
+// reasons are the sentences under a table: one per violated finding, one per
+// finding that is not as expected, and with all the others as well.
+func reasons(c results.Cell, all bool) []string {
+	var lines []string
+	for _, f := range c.Findings {
+		if f.Verdict == "violated" || surprising(f) || all {
+			lines = append(lines, reason(c, f))
+		}
+	}
+	return lines
+}
+
+// surprising: a violation or a clean record that is not what was expected. A
+// finding without evidence either way is told by the cell.
+func surprising(f results.Finding) bool {
+	return !results.AsExpected(f) && f.Verdict != "inconclusive"
+}
+
+func reason(c results.Cell, f results.Finding) string {
+	line := fmt.Sprintf("%s: %s", clean(c.Target), clean(f.Invariant))
+	switch {
+	case surprising(f) && f.Verdict == "held":
+		return "UNEXPECTED " + line + " held, but must be violated here: the race was not caught, or the target got better"
+	case surprising(f):
+		return "UNEXPECTED " + because(line, f.Because)
+	case f.Verdict != "violated":
+		return because(line+" "+clean(f.Verdict), f.Because)
+	case f.Expected == "violated":
+		return because(line, f.Because) + " (expected)"
+	}
+	return because(line, f.Because) + " (nothing was claimed about it)"
+}
+
+func because(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + clean(why)
+}
+
+// reproduce is the command that makes a cell again; "" where nothing went wrong.
+func reproduce(run results.Run, c results.Cell) string {
+	wrong := offExpectation(c) || c.Status == results.CouldNotRun || c.Verdict == "inconclusive"
+	if !wrong {
+		return ""
+	}
+	store := run.Store.Kind
+	if store == "url" {
+		store = run.Store.Address
+	}
+	return fmt.Sprintf("idemrace run --scenario %s --impl %s --store %s --seed %d",
+		quoted(c.Scenario), quoted(c.Target), quoted(store), run.Seed)
+}
+
+// quoted makes a word safe to paste into a shell.
+func quoted(word string) string {
+	word = clean(word)
+	safe := func(r rune) bool {
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:@%+=,", r))
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// served says which store did.
+func served(run results.Run) string {
+	s := strings.TrimSpace(run.Store.Kind + " " + run.Store.Version)
+	if a := run.Store.Address; a != "" {
+		s += " at " + a
+	}
+	return clean(s)
+}
+
+// summary is the run in one line.
+func summary(run results.Run) string {
+	s := run.Summary
+	return fmt.Sprintf("%s: %d as expected, %d unexpected, %d inconclusive, %d not applicable, %d could not run; %s, %s; %s",
+		count(s.Cells, "cell"), s.AsExpected, s.Unexpected, s.Inconclusive, s.NotApplicable, s.CouldNotRun,
+		count(s.DoubleCharges, "double charge"), count(s.ExcessCharges, "excess charge"), wall(run.DurationMS))
+}
+
+const interrupted = "INTERRUPTED: these are partial results"
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func wall(ms float64) string {
+	if ms < 10_000 {
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", ms/1000)
+}
+
+// clean makes text from outside harmless: a key or an error can hold line ends,
+// terminal commands and signs that turn the direction of writing.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029':
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
