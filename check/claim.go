@@ -202,7 +202,7 @@ func (v *view) immortal(r history.Event) string {
 	case r.TTLMS < 0:
 		return "has no expiry: if its owner dies, it stays for ever"
 	case declared > 0 && left > declared+claimSlack.Milliseconds():
-		return fmt.Sprintf("holds for another %d ms, and the lease is %d ms", left, declared)
+		return fmt.Sprintf("holds for another %s, and the lease is %s", span(left), span(declared))
 	}
 	return ""
 }
@@ -219,8 +219,8 @@ func (v *view) longLease() *Violation {
 			asked = o.call.TTLMS
 		}
 		if (claims(o) || o.call.Op == history.OpKeep) && asked > declared+claimSlack.Milliseconds() {
-			return violation([]history.Event{o.call, o.ret}, "%s claimed the key %s for %d ms, and the lease is %d ms: if its worker dies, nobody can take over in time",
-				v.who(o.attempt), at(o.call), asked, declared)
+			return violation([]history.Event{o.call, o.ret}, "%s claimed the key %s for %s, and the lease is %s: if its worker dies, nobody can take over in time",
+				v.who(o.attempt), at(o.call), span(asked), span(declared))
 		}
 	}
 	return nil
@@ -266,9 +266,9 @@ func recovers(v *view) *Violation {
 	for _, k := range v.keys {
 		a, _ := v.unheld(k, 1, v.freeBy)
 		if a != nil {
-			return violation([]history.Event{v.lastRelease(k, a), a.send, a.answer},
-				`%s, sent %s, was told "in progress" %s, though every earlier attempt with that key was over and its claim settled or its lease ended`,
-				v.who(a), at(a.send), at(a.answer))
+			last := v.lastRelease(k, a)
+			return violation([]history.Event{last, a.send, a.answer}, `%s, sent %s, was told "in progress" %s, though nobody was at work any more: %s`,
+				v.who(a), at(a.send), at(a.answer), v.releaseWords(last))
 		}
 	}
 	return nil
@@ -326,4 +326,14 @@ func (v *view) lastRelease(k *keyed, a *attempt) history.Event {
 		}
 	}
 	return last
+}
+
+func (v *view) releaseWords(last history.Event) string {
+	switch {
+	case last.Kind == history.Fault:
+		return "the last lease had been ended " + at(last)
+	case last.Kind == history.Answer && last.Answer == history.OK:
+		return v.told(v.attempt(last.Attempt)) + " " + at(last)
+	}
+	return "the last lease had run out"
 }

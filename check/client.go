@@ -32,7 +32,7 @@ func abortSafe(v *view) *Violation {
 		left := earlier(gone.up, gone.answer)
 		if standing := g.standing(); len(standing) > 1 && standing[len(standing)-1].commit.Seq > gone.send.Seq {
 			bad := v.double(g, standing, "")
-			return violation(append(v.seqs(bad.Events), left), "%s hung up %s; %s", v.who(gone), at(left), strings.TrimSuffix(bad.Because, "."))
+			return violation(append(v.seqs(bad.Events), left), "%s hung up %s; %s", gone.client(), at(left), strings.TrimSuffix(bad.Because, "."))
 		}
 		if bad := v.otherAnswer(g, gone, left); bad != nil {
 			return bad
@@ -51,7 +51,7 @@ func (v *view) otherAnswer(g group, gone *attempt, left history.Event) *Violatio
 		for _, c := range g.charges {
 			if c.standing() && c.commit.Seq < a.send.Seq && v.lives.one(c.commit, a.send) && a.answer.Charge != c.id {
 				return violation([]history.Event{left, c.commit, a.send, a.answer}, "%s hung up %s and %s stands since %s, but the retry did not get that answer: %s %s",
-					v.who(gone), at(left), c.id, ms(c.commit.At), v.told(a), at(a.answer))
+					gone.client(), at(left), c.id, ms(c.commit.At), v.told(a), at(a.answer))
 			}
 		}
 	}
@@ -64,4 +64,11 @@ func (v *view) seqs(positions []int) []history.Event {
 		events = append(events, v.events[seq-1])
 	}
 	return events
+}
+
+func (a *attempt) client() string {
+	if a.send.Client == "" {
+		return "the client"
+	}
+	return a.send.Client
 }

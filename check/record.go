@@ -81,8 +81,8 @@ func retained(v *view) *Violation {
 	}
 	for _, o := range v.ops {
 		if o.finalises() && o.call.TTLMS > 0 && o.call.TTLMS < v.header.RetentionMS-retentionSlack(v.header.RetentionMS) {
-			return violation([]history.Event{o.call, o.ret}, "%s stored its result %s for %d ms, and the retention is %d ms",
-				v.who(o.attempt), at(o.ret), o.call.TTLMS, v.header.RetentionMS)
+			return violation([]history.Event{o.call, o.ret}, "%s stored its result %s for %s, and the retention is %s",
+				v.who(o.attempt), at(o.ret), span(o.call.TTLMS), span(v.header.RetentionMS))
 		}
 	}
 	return v.shortLived()
@@ -126,8 +126,8 @@ func (v *view) shortLived() *Violation {
 		}
 		least := v.header.RetentionMS - r.At.Milliseconds() - retentionSlack(v.header.RetentionMS)
 		if r.TTLMS < least {
-			return violation([]history.Event{r}, "the final record %s, seen %s, expires in %d ms, and the retention is %d ms",
-				quoted(r.Name), at(r), r.TTLMS, v.header.RetentionMS)
+			return violation([]history.Event{r}, "the final record %s, seen %s, expires in %s, and the retention is %s",
+				quoted(r.Name), at(r), span(r.TTLMS), span(v.header.RetentionMS))
 		}
 	}
 	return nil

@@ -97,7 +97,22 @@ func quoted(s string) string {
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most]) + "…"
 	}
+	if strings.Contains(s, `"`) && strconv.CanBackquote(s) {
+		return "`" + s + "`"
+	}
 	return strconv.Quote(s)
+}
+
+// span is a length of time that was declared: "24 h", "30 s", "500 ms".
+func span(ms int64) string {
+	const second, hour = 1000, 3600 * 1000
+	switch {
+	case ms >= hour && ms%hour == 0:
+		return fmt.Sprintf("%d h", ms/hour)
+	case ms >= second && ms%second == 0:
+		return fmt.Sprintf("%d s", ms/second)
+	}
+	return fmt.Sprintf("%d ms", ms)
 }
 
 // told is an answer in words.
