@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const environmentHelp = `Every flag can also be set as IDEMRACE_FLAG in the environment, for example
+IDEMRACE_STORE=embedded or IDEMRACE_WAIT_LIMIT=5s. A flag goes before the
+environment, and the environment before the default. Also read: REDIS_URL,
+NO_COLOR, FORCE_COLOR, TERM and CI.`
+
+// envPrefix begins the variables that stand for flags.
+const envPrefix = "IDEMRACE_"
+
+// environment is what the process was given.
+type environment map[string]string
+
+// environmentOf reads NAME=value lines; the last of one name counts, as in a
+// shell.
+func environmentOf(lines []string) environment {
+	env := environment{}
+	for _, line := range lines {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// variable is the name under which a flag stands in the environment.
+func variable(flag string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// readEnvironment sets the flags that were not given from the environment. An
+// empty variable is one that is not set.
+func (a *app) readEnvironment(cmd *cobra.Command, _ []string) error {
+	var err error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		value := a.env[variable(f.Name)]
+		if err != nil || f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		if refused := cmd.Flags().Set(f.Name, value); refused != nil {
+			err = usage("%s: %v; unset it, or see idemrace %s --help", variable(f.Name), refused, cmd.Name())
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return a.checkColor()
+}
+
+// flagError makes cobra's complaint one line with a next step.
+func flagError(cmd *cobra.Command, err error) error {
+	see := strings.TrimSpace(cmd.CommandPath()) + " --help"
+	name, found := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !found {
+		return usage("%v; see %s", err, see)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := nearest(name, names); near != "" {
+		return usage("unknown flag --%s; did you mean --%s? See: %s", name, near, see)
+	}
+	return usage("unknown flag --%s; see %s", name, see)
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/impl"
+	"github.com/idemrace/idemrace/scenarios"
+)
+
+// explainFlags are the flags of explain.
+type explainFlags struct {
+	pick  pickFlags
+	store storeFlags
+	noRun bool
+}
+
+func (a *app) explainVerb() *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain SCENARIO|INVARIANT|COORDINATOR",
+		Short: "Teach a scenario, an invariant or a coordinator",
+		Long: "explain tells what a scenario does and why it matters, and then shows it: each\n" +
+			"coordinator is run on the spot, and drawn as a timeline of two panes. Left is what\n" +
+			"your test sees, right what the card sees.",
+		Example: "  idemrace explain in-flight\n  idemrace explain burst --impl cache\n  idemrace explain effect/silent-duplicate\n  idemrace explain wait",
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return completions(typed, a.explainable()), cobra.ShellCompDirectiveNoFileComp
+		},
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("explain takes one name, got %d arguments; see: idemrace list", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd, args[0], f) },
+	}
+	f.pick.addImpl(a, cmd)
+	f.pick.addPace(cmd.Flags())
+	f.pick.parallel = 1
+	f.store.add(cmd)
+	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "tell only, run nothing")
+	return cmd
+}
+
+// explainable is every name of all three kinds.
+func (a *app) explainable() []string {
+	names := scenarioNames()
+	for _, inv := range check.All() {
+		names = append(names, inv.ID)
+	}
+	for _, e := range a.entries() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func (a *app) explain(cmd *cobra.Command, name string, f explainFlags) error {
+	if s, ok := scenarios.Lookup(name); ok {
+		return a.explainScenario(cmd, s, f)
+	}
+	if inv, ok := check.Lookup(name); ok {
+		return a.print([]byte(a.invariantText(inv)))
+	}
+	for _, e := range a.entries() {
+		if e.Name == name {
+			return a.print([]byte(implText(e)))
+		}
+	}
+	return unknown("name", name, a.explainable(), "idemrace list")
+}
+
+// page is the width of prose.
+const page = 80
+
+// lesson is a text being written.
+type lesson struct{ strings.Builder }
+
+// head writes a heading, with a blank line before it.
+func (l *lesson) head(text string) { fmt.Fprintf(l, "\n%s\n", text) }
+
+// prose writes a text, wrapped and indented.
+func (l *lesson) prose(text string) { l.item("  ", text) }
+
+// item writes a text behind a mark, wrapped beside it.
+func (l *lesson) item(mark, text string) {
+	indent := strings.Repeat(" ", len([]rune(mark)))
+	line := mark
+	for _, word := range strings.Fields(text) {
+		if len([]rune(line))+1+len([]rune(word)) > page && line != mark && line != indent {
+			fmt.Fprintln(l, strings.TrimRight(line, " "))
+			line = indent
+		}
+		if line != mark && line != indent {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(l, strings.TrimRight(line, " "))
+}
+
+func (a *app) invariantText(inv check.Invariant) string {
+	var l lesson
+	fmt.Fprintf(&l, "%s\n", inv.ID)
+	l.prose(inv.Predicate)
+	if inv.Why != "" {
+		l.head("Why it matters")
+		l.prose(inv.Why)
+	}
+	if shown := exposing(inv.ID); len(shown) > 0 {
+		l.head("Scenarios that can show a violation")
+		for _, line := range shown {
+			l.item("  - ", line)
+		}
+	}
+	l.head("Coordinators that do not keep it")
+	none := true
+	for _, e := range a.entries() {
+		if when := lacking(e, inv.ID); len(when) > 0 {
+			none = false
+			l.item("  - ", e.Name+", under "+strings.Join(when, ", "))
+		}
+	}
+	if none {
+		l.prose("None of those in the catalogue.")
+	}
+	return l.String()
+}
+
+// exposing says which scenarios expose an invariant, and how surely.
+func exposing(id string) []string {
+	var lines []string
+	for _, s := range scenarios.All() {
+		for _, e := range s.Exposes {
+			if e.Invariant != id {
+				continue
+			}
+			line := s.Name
+			if !e.Surely {
+				line += " (possibly)"
+			}
+			lines = append(lines, line)
+			break
+		}
+	}
+	return lines
+}
+
+// lacking says under which stresses an entry lacks an invariant.
+func lacking(e impl.Entry, id string) []string {
+	var when []string
+	for _, l := range e.Lacks {
+		if l.Invariant == id {
+			when = append(when, string(l.Stress)+unless(l.Unless))
+		}
+	}
+	return when
+}
+
+func unless(n check.Need) string {
+	switch n {
+	case check.NeedsNothing:
+		return ""
+	case check.NeedsProviderKey:
+		return " (unless the provider honours the key handed on)"
+	case check.NeedsDurableStore:
+		return " (unless the store loses no acknowledged write)"
+	case check.NeedsFailClosed:
+		return " (unless it fails closed)"
+	}
+	return " (unless " + string(n) + ")"
+}
+
+func implText(e impl.Entry) string {
+	var l lesson
+	fmt.Fprintf(&l, "%s\n", e.Name)
+	l.prose(e.Doc)
+	if e.Policy != "" {
+		l.head("When the store is down")
+		l.prose("It fails " + string(e.Policy) + ", unless --store-policy says otherwise.")
+	}
+	l.head("What it does not keep")
+	if len(e.Lacks) == 0 {
+		l.prose("Nothing: every invariant must hold, in every scenario.")
+	}
+	var stresses []check.Stress
+	for _, lack := range e.Lacks {
+		if !contains(stresses, lack.Stress) {
+			stresses = append(stresses, lack.Stress)
+		}
+	}
+	for _, stress := range stresses {
+		l.item("  - ", fmt.Sprintf("under %s: %s", stress, strings.Join(lacked(e, stress), ", ")))
+	}
+	l.head("See it")
+	fmt.Fprintf(&l, "  idemrace run --impl %s\n  idemrace explain in-flight --impl %s\n", e.Name, e.Name)
+	return l.String()
+}
+
+func lacked(e impl.Entry, stress check.Stress) []string {
+	var list []string
+	for _, l := range e.Lacks {
+		if l.Stress == stress {
+			list = append(list, l.Invariant+unless(l.Unless))
+		}
+	}
+	return list
+}
+
+func contains(list []check.Stress, s check.Stress) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}

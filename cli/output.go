@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/idemrace/idemrace/report"
+	"github.com/idemrace/idemrace/results"
+)
+
+// defaultFormat is for people.
+const defaultFormat = "table"
+
+// outputFlags say how a run is shown, where, and what closes the gate.
+type outputFlags struct {
+	formats []string
+	path    string
+	gate    gate
+}
+
+func (f *outputFlags) add(cmd *cobra.Command) {
+	f.gate = gateOff
+	fs := cmd.Flags()
+	fs.StringSliceVar(&f.formats, "format", []string{defaultFormat}, "`format`: "+strings.Join(formatNames(), ", ")+"; repeatable as format=file")
+	fs.StringVarP(&f.path, "output", "o", "", "write to this `file` instead of stdout")
+	fs.Var(&f.gate, "gate", "exit 1 on any double charge; strict: in at-least-once scenarios too")
+	fs.Lookup("gate").NoOptDefVal = string(gateOn)
+	complete(cmd, "format", formatNames)
+	_ = cmd.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions([]string{"on", "strict", "off"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range report.Formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// sink is one format and where it goes: to file, or to stdout if that is nil.
+type sink struct {
+	format report.Format
+	file   *os.File
+	made   bool // the file was not there before
+}
+
+// output is everywhere a run goes.
+type output struct {
+	app   *app
+	sinks []sink
+}
+
+// open opens everything that will be written, so that a path that cannot be is
+// refused before anything runs. What stands in a file stays there until there is
+// something to put in its place.
+func (f *outputFlags) open(a *app) (out *output, err error) {
+	out = &output{app: a}
+	defer func() {
+		if err != nil {
+			out.close()
+		}
+	}()
+	onStdout := ""
+	for _, wanted := range f.formats {
+		name, path, named := strings.Cut(wanted, "=")
+		format, err := report.Lookup(name)
+		if err != nil {
+			return out, unknown("format", name, formatNames(), "idemrace list formats")
+		}
+		if !named {
+			if onStdout != "" {
+				return out, usage("--format %s and %s would be mixed up in one output; give one a file: --format %s=FILE", onStdout, name, name)
+			}
+			onStdout, path = name, f.path
+		}
+		if err := out.add(format, path); err != nil {
+			return out, err
+		}
+	}
+	if len(out.sinks) == 0 {
+		return out, usage("--format names no format; see: idemrace list formats")
+	}
+	if f.path != "" && onStdout == "" {
+		return out, usage("--output %s: every --format has a file of its own already; leave one away", f.path)
+	}
+	return out, nil
+}
+
+func (o *output) add(format report.Format, path string) error {
+	if path == "" || path == "-" {
+		o.sinks = append(o.sinks, sink{format: format})
+		return nil
+	}
+	_, err := os.Stat(path)
+	made := errors.Is(err, fs.ErrNotExist)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return usage("cannot write the result: %v; choose another --output", err)
+	}
+	o.sinks = append(o.sinks, sink{format: format, file: file, made: made})
+	return nil
+}
+
+// close closes the files, and takes away those that it made and never wrote.
+func (o *output) close() {
+	for _, s := range o.sinks {
+		if s.file == nil {
+			continue
+		}
+		info, err := s.file.Stat()
+		_ = s.file.Close()
+		if s.made && err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+			_ = os.Remove(s.file.Name())
+		}
+	}
+}
+
+// write writes a run in every chosen format. One that fails keeps no other from
+// being written.
+func (o *output) write(run results.Run) error {
+	var errs []error
+	for _, s := range o.sinks {
+		errs = append(errs, o.writeOne(s, run))
+	}
+	return errors.Join(errs...)
+}
+
+func (o *output) writeOne(s sink, run results.Run) error {
+	text, err := o.draw(s, run)
+	if err != nil {
+		return err
+	}
+	if s.file == nil {
+		return o.app.print(text)
+	}
+	if info, err := s.file.Stat(); err == nil && info.Mode().IsRegular() {
+		if err := s.file.Truncate(0); err != nil {
+			return fmt.Errorf("cannot write the result: %w", err)
+		}
+	}
+	if _, err := s.file.Write(text); err != nil {
+		return fmt.Errorf("cannot write the result: %w", err)
+	}
+	return nil
+}
+
+func (o *output) draw(s sink, run results.Run) ([]byte, error) {
+	opt := report.Options{Verbose: o.app.flags.verbose, Color: o.app.flags.color == colorAlways}
+	if s.file == nil {
+		opt.Color, opt.Width = o.app.color(o.app.stdout), width(o.app.stdout)
+	}
+	var text bytes.Buffer
+	if err := s.format.Draw(&text, run, opt); err != nil {
+		return nil, fmt.Errorf("format %s: %w", s.format.Name, err)
+	}
+	return text.Bytes(), nil
+}
+
+// print writes to stdout. Whoever closed it has had enough, and that is no error.
+func (a *app) print(text []byte) error {
+	if _, err := a.stdout.Write(text); err != nil && !readerGone(err) {
+		return fmt.Errorf("cannot write the result: %w", err)
+	}
+	return nil
+}
+
+// lastWords is where the exit line goes: under the table on stdout, else to
+// stderr, for a document must not be followed by words.
+func (o *output) lastWords() io.Writer {
+	onStdout := func(s sink) bool { return s.file == nil && s.format.Name == defaultFormat }
+	if slices.ContainsFunc(o.sinks, onStdout) {
+		return o.app.stdout
+	}
+	return o.app.stderr
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/idemrace/idemrace/results"
+	"github.com/idemrace/idemrace/runner"
+)
+
+// repeats is a run that was made once or more often.
+type repeats struct {
+	runs, times int // made, and wanted
+	worst       results.Run
+	histories   runner.Histories // of the worst
+	first       map[string]string
+	differing   []results.Cell // whose verdict was not always the first one
+}
+
+// repeat runs cfg several times and keeps the worst run, of equals the last. It
+// stops when the run is interrupted or the store is gone.
+func (a *app) repeat(ctx context.Context, cfg runner.Config, times int) *repeats {
+	p := a.progress()
+	defer p.clear()
+	cfg.Progress = p.cell
+	done := &repeats{times: times, first: map[string]string{}}
+	for done.runs < times {
+		run, histories := runner.Run(ctx, cfg)
+		done.add(run, histories)
+		if times > 1 {
+			p.say("%s", done.line(run))
+		}
+		if run.Interrupted || run.Summary.CouldNotRun > 0 {
+			break
+		}
+	}
+	return done
+}
+
+func (r *repeats) add(run results.Run, histories runner.Histories) {
+	r.runs++
+	if r.runs == 1 || severity(run) >= severity(r.worst) {
+		r.worst, r.histories = run, histories
+	}
+	for _, c := range run.Cells {
+		name := results.CellName(c)
+		word, seen := r.first[name]
+		if !seen {
+			r.first[name] = outcome(c)
+		} else if word != outcome(c) && !run.Interrupted && !r.differs(name) {
+			r.differing = append(r.differing, c)
+		}
+	}
+}
+
+func (r *repeats) differs(name string) bool {
+	return slices.ContainsFunc(r.differing, func(c results.Cell) bool { return results.CellName(c) == name })
+}
+
+func outcome(c results.Cell) string { return c.Status + " " + c.Verdict }
+
+// severity orders runs as exit codes do.
+func severity(run results.Run) int {
+	return slices.Index([]int{ExitOK, ExitInconclusive, ExitCouldNotRun, ExitUnexpected, ExitInterrupted}, conclude(run, gateOff, nil).code)
+}
+
+// line is one repeat's, for stderr.
+func (r *repeats) line(run results.Run) string {
+	s := run.Summary
+	return fmt.Sprintf("repeat %d of %d: %d of %s as expected, %s, in %v", r.runs, r.times, s.AsExpected, count(s.Cells, "cell"),
+		count(s.DoubleCharges, "double charge"), time.Duration(run.DurationMS*float64(time.Millisecond)).Round(time.Millisecond))
+}
+
+// say sums the repeats up under the last table.
+func (r *repeats) say(out *output) {
+	if r.times > 1 {
+		fmt.Fprintf(out.lastWords(), "repeats: %d of %d made, %s\n", r.runs, r.times, count(len(r.differing), "differing verdict"))
+	}
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/idemrace/idemrace/results"
+	"github.com/idemrace/idemrace/store/backend"
+)
+
+// reproduce is the command that shows the blamed cells again, on the store that
+// served and with everything that was asked for.
+func reproduce(cmd *cobra.Command, run results.Run, blamed []results.Cell) string {
+	scenarios, targets := involved(blamed)
+	words := []string{"idemrace run", "--scenario", strings.Join(scenarios, ","), "--impl", strings.Join(targets, ","),
+		"--store", storeWord(run.Store), "--seed", fmt.Sprint(run.Seed)}
+	again := []string{"redis-image", "allow-remote", "store-policy", "lease", "retention", "wait-limit", "repeat", "parallel", "timeout", "gate"}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && slices.Contains(again, f.Name) {
+			words = append(words, spelt(f))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+func involved(cells []results.Cell) (scenarios, targets []string) {
+	for _, c := range cells {
+		if !slices.Contains(scenarios, c.Scenario) {
+			scenarios = append(scenarios, c.Scenario)
+		}
+		if !slices.Contains(targets, c.Target) {
+			targets = append(targets, c.Target)
+		}
+	}
+	return scenarios, targets
+}
+
+// storeWord names the store that served, never with a password.
+func storeWord(s results.Store) string {
+	if s.Kind == backend.URL {
+		return s.Address
+	}
+	return s.Kind
+}
+
+func spelt(f *pflag.Flag) string {
+	value := f.Value.String()
+	switch {
+	case f.Name == "gate" && value == string(gateOn), f.Value.Type() == "bool" && value == "true":
+		return "--" + f.Name
+	case f.Name == "gate", f.Value.Type() == "bool":
+		return "--" + f.Name + "=" + value
+	}
+	return "--" + f.Name + " " + value
+}
+
+// exitLines writes how it ended, and for a failure the line that shows it again.
+// Nobody is left to tell if that cannot be written.
+func (o *output) exitLines(c conclusion, again string) error {
+	w := o.lastWords()
+	fmt.Fprintf(w, "exit %d: %s\n", c.code, c.reason)
+	if c.code == ExitOK {
+		return nil
+	}
+	if len(c.cells) > 0 && again != "" {
+		fmt.Fprintf(w, "reproduce: %s\n", again)
+	}
+	return verdictError{c.code}
+}

@@ -1,0 +1,54 @@
+package cli
+
+import "strings"
+
+// unknown refuses a name: with the one that was probably meant, and with the
+// command that lists them all.
+func unknown(kind, name string, names []string, list string) error {
+	if near := nearest(name, names); near != "" {
+		return usage("unknown %s %q; did you mean %s? See: %s", kind, name, near, list)
+	}
+	return usage("unknown %s %q; see: %s", kind, name, list)
+}
+
+// nearest is the name that was probably meant by word, or "": one that holds the
+// word, or else one that differs in less than about a third of its letters.
+func nearest(word string, names []string) string {
+	word = strings.ToLower(word)
+	best, least := "", len(word)/3+1
+	for _, name := range names {
+		if d := distance(word, strings.ToLower(name)); d < least {
+			best, least = name, d
+		}
+	}
+	if best != "" || len(word) < 3 {
+		return best
+	}
+	for _, name := range names {
+		if strings.Contains(strings.ToLower(name), word) {
+			return name
+		}
+	}
+	return ""
+}
+
+// distance is Levenshtein's: how many letters to change, add or drop.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
