@@ -145,7 +145,7 @@ func (v *view) losers(span []*attempt) *Violation {
 					v.who(a), at(a.send), v.who(latest), latest.answer.Charge, at(latest.answer), a.answer.Charge, at(a.answer))
 			}
 		}
-		if final != nil && a.send.Seq > final.answer.Seq && a.answered(history.InProgress) {
+		if final != nil && a.send.Seq > final.answer.Seq && a.answered(history.InProgress) && !v.storeBlind(a) {
 			return violation([]history.Event{final.answer, a.send, a.answer},
 				`%s had the final answer %s %s, but %s, sent %s, was told "in progress" %s`,
 				v.who(final), final.answer.Charge, at(final.answer), v.who(a), at(a.send), at(a.answer))
@@ -238,11 +238,11 @@ func (v *view) unheld(k *keyed, least int, free func(*attempt) int) (a *attempt,
 	slices.Sort(begun)
 	slices.Sort(ended)
 	for _, b := range k.attempts {
-		if !b.answered(history.InProgress) {
+		if !b.answered(history.InProgress) || v.storeBlind(b) {
 			continue
 		}
 		before, _ := slices.BinarySearch(begun, b.answer.Seq)
-		over, _ := slices.BinarySearch(ended, b.send.Seq)
+		over, _ := slices.BinarySearch(ended, b.send.Seq+1) // free at the very moment it was sent
 		if v.mayHold(b) {
 			before--
 		}

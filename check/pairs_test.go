@@ -113,7 +113,9 @@ func pairs() []pair {
 			},
 			`B was sent at 50 ms, while A was in flight with the same key and the same payload, and was refused as a reuse at 50 ms.`},
 		{"answer/in-progress-true",
-			func(s *story) { s.at(0).send("A").at(50).send("B").say("B", "in-progress").at(300).ok("A", "ch_1", "executed") },
+			func(s *story) {
+				s.at(0).send("A").at(50).send("B").say("B", "in-progress").at(300).ok("A", "ch_1", "executed")
+			},
 			func(s *story) { // the claim's reply was lost, and the retry met its own claim
 				s.at(0).send("A").begin("A", "claim").end("A", down).begin("A", "claim").end("A").at(30).say("A", "in-progress")
 			},
@@ -172,7 +174,9 @@ func pairs() []pair {
 			`A had left a final record at 0 ms, but B claimed the key anew at 80 ms.`},
 		{"record/retained",
 			func(s *story) { s.at(0).send("A").charge("A").ok("A", "ch_1", "executed").at(60).record("done") },
-			func(s *story) { s.at(0).send("A").charge("A").ok("A", "ch_1", "executed").at(60).record("done", ttl(30_000)) },
+			func(s *story) {
+				s.at(0).send("A").charge("A").ok("A", "ch_1", "executed").at(60).record("done", ttl(30_000))
+			},
 			`The final record "n:k", seen at 60 ms, expires in 30 s, and the retention is 24 h.`},
 		{"error/not-pinned",
 			func(s *story) {

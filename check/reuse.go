@@ -90,10 +90,18 @@ func (v *view) reuse(owner *attempt, since history.Event, a *attempt) *Violation
 	return nil
 }
 
-// storeBlind: over HTTP nobody sees whether the target could read its store
-// while that was disturbed.
+// storeBlind: over HTTP nobody sees whether the target could read its store.
+// Only a store that was last reported up, and left alone while the attempt was
+// in flight, is known to have answered.
 func (v *view) storeBlind(a *attempt) bool {
-	return !v.header.Inspected && v.storeDisturbed(v.end(a))
+	blind := false
+	for _, f := range v.faults {
+		if !storeFault(f) || f.Seq > v.end(a).Seq {
+			continue
+		}
+		blind = f.Seq > a.send.Seq || f.Op != "store-up"
+	}
+	return blind && !v.header.Inspected
 }
 
 // reuseCanonical judges a refusal only where every other attempt of the key so
