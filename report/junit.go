@@ -126,7 +126,7 @@ func story(run results.Run, c results.Cell) string {
 	lines := []string{text, "responses: " + responses(c), "charges made: " + charges(c)}
 	lines = append(lines, reasons(c, false)...)
 	if again := reproduce(run, c); again != "" {
-		lines = append(lines, "again: "+again)
+		lines = append(lines, "reproduce: "+again)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -49,7 +49,7 @@ func section(out *strings.Builder, run results.Run, b block, opt Options) {
 			notes = append(notes, "- "+escaped(line))
 		}
 		if again := reproduce(run, c); again != "" {
-			notes = append(notes, "- again: "+code(again))
+			notes = append(notes, "- reproduce: "+code(again))
 		}
 	}
 	if len(notes) > 0 {

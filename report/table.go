@@ -68,7 +68,7 @@ func drawBlock(out *bytes.Buffer, run results.Run, b block, opt Options) error {
 			attempts(out, c, opt)
 		}
 		if line := reproduce(run, c); line != "" {
-			say(out, "  again: "+line, opt)
+			say(out, "  reproduce: "+line, opt)
 		}
 	}
 	return nil
