@@ -43,8 +43,8 @@ func reservationLacks() []check.Lack {
 	return slices.Concat(
 		// The overtaken owner has charged. It says so: the effect is reported orphan.
 		lacks(check.LeaseOverrun, check.NeedsProviderKey, "effect/at-most-once"),
-		// The dead owner has charged, and nobody is left to say so.
-		lacks(check.OwnerDies, check.NeedsProviderKey, "effect/at-most-once", "effect/silent-duplicate", "effect/accounted"),
+		// The dead owner has charged. Its client knows that the outcome is unknown.
+		lacks(check.OwnerDies, check.NeedsProviderKey, "effect/at-most-once"),
 		// Failing open is running unprotected.
 		lacks(check.StoreDown, check.NeedsFailClosed, "effect/at-most-once"),
 		// After the lease a new attempt may take over, and charges again.

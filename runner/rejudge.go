@@ -5,7 +5,10 @@ import (
 
 	"github.com/idemrace/idemrace/check"
 	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/impl"
+	"github.com/idemrace/idemrace/impl/reservation"
 	"github.com/idemrace/idemrace/results"
+	"github.com/idemrace/idemrace/scenarios"
 )
 
 // Rejudge has a saved cell's history judged again: what happened, the controls
@@ -49,4 +52,15 @@ func savedFinding(c results.Cell, invariant string) results.Finding {
 		return results.Finding{Expected: results.ExpectNone}
 	}
 	return c.Findings[i]
+}
+
+// JudgeHistory makes a cell of a history alone, with what a run would expect of e
+// in s; e without lacks is expected to keep everything.
+func JudgeHistory(h *history.History, s scenarios.Scenario, e impl.Entry) results.Cell {
+	cell := results.Cell{Scenario: s.Name, Title: s.Title, Target: e.Name, AtLeastOnce: s.AtLeastOnce,
+		Attempts: []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
+	fill(&cell, h)
+	declared := reservation.Config{StoreDown: reservation.Policy(h.Header.Policy)}
+	judge(&cell, h, pair{s, e}, met(s, declared), nil)
+	return cell
 }

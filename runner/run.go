@@ -56,53 +56,69 @@ func play(ctx context.Context, cfg Config, pairs []pair) ([]results.Cell, Histor
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	go watchStore(ctx, cfg, giveUp)
-	var (
-		mu        sync.Mutex
-		done      int
-		cells     = make([]results.Cell, len(pairs))
-		histories = Histories{}
-		places    = make(chan struct{}, cfg.parallel())
-		running   sync.WaitGroup
-		prefix    = runPrefix()
-	)
-	for i, p := range order(pairs) {
+	p := &player{cfg: cfg, prefix: runPrefix(), cells: make([]results.Cell, len(pairs)), histories: Histories{}}
+	for _, phase := range phases(pairs) {
+		p.play(ctx, phase)
+	}
+	return p.cells, p.histories
+}
+
+// player collects the cells of a run.
+type player struct {
+	cfg    Config
+	prefix string
+
+	mu        sync.Mutex
+	done      int
+	cells     []results.Cell
+	histories Histories
+}
+
+// play runs one phase and returns when it is over.
+func (p *player) play(ctx context.Context, phase []placed) {
+	places := make(chan struct{}, p.cfg.parallel())
+	var running sync.WaitGroup
+	for _, next := range phase {
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			cell, h := playCell(ctx, cfg, prefix, p.pair)
-			mu.Lock()
-			defer mu.Unlock()
-			cells[p.at], done = cell, done+1
-			if h != nil {
-				histories[results.CellName(cell)] = h
-			}
-			if cfg.Progress != nil {
-				cfg.Progress(Progress{Done: done, Of: len(pairs), Cell: cell})
-			}
+			p.add(ctx, next.at, next.pair)
 		})
-		_ = i
 	}
 	running.Wait()
-	return cells, histories
 }
 
+func (p *player) add(ctx context.Context, at int, next pair) {
+	cell, h := playCell(ctx, p.cfg, p.prefix, next)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cells[at], p.done = cell, p.done+1
+	if h != nil {
+		p.histories[results.CellName(cell)] = h
+	}
+	if p.cfg.Progress != nil {
+		p.cfg.Progress(Progress{Done: p.done, Of: len(p.cells), Cell: cell})
+	}
+}
+
+// placed is a pair and its place in the document.
 type placed struct {
 	pair
 	at int
 }
 
-// order puts the cells that wait in real time first, so that they run beside
-// the others.
-func order(pairs []pair) []placed {
-	var first, then []placed
+// phases puts the cells that measure real time first and by themselves: the
+// load of the others must not be taken for the target's slowness.
+func phases(pairs []pair) [2][]placed {
+	var phases [2][]placed
 	for i, p := range pairs {
+		n := 1
 		if p.scenario.Setting.RealTime {
-			first = append(first, placed{p, i})
-		} else {
-			then = append(then, placed{p, i})
+			n = 0
 		}
+		phases[n] = append(phases[n], placed{p, i})
 	}
-	return append(first, then...)
+	return phases
 }
 
 // runPrefix is random and not seeded: two runs with one seed may share a store.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +79,7 @@ func told(c results.Cell) string {
 	return squeeze(answers) + " | " + squeeze(charges)
 }
 
-// squeeze writes twenty equal words as one.
+// squeeze counts the words of a burst: who of twenty wins is chance.
 func squeeze(words []string) string {
 	counts := map[string]int{}
 	for _, w := range words {
@@ -87,11 +89,8 @@ func squeeze(words []string) string {
 		return strings.Join(words, ", ")
 	}
 	var out []string
-	for _, w := range words {
-		if n := counts[w]; n > 0 {
-			out = append(out, fmt.Sprintf("%d×%s", n, w))
-			counts[w] = 0
-		}
+	for _, w := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%d×%s", counts[w], w))
 	}
 	return strings.Join(out, ", ")
 }
