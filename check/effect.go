@@ -105,8 +105,26 @@ func (v *view) double(g group, standing []*charge, moral string) *Violation {
 	for _, a := range involved[:min(len(involved), 4)] {
 		evidence = append(evidence, a.answer)
 	}
-	return violation(evidence, "%s, but the ledger has %s for one ref: %s%s",
-		v.answers(involved), ledger(standing), v.meeting(standing[0], standing[1]), moral)
+	return violation(evidence, "%s, but the ledger has %s for one ref: %s%s%s",
+		v.answers(involved), ledger(standing), v.meeting(standing[0], standing[1]), v.confessed(standing), moral)
+}
+
+// confessed names the charges that were reported as orphans: they stand, but
+// somebody can void them.
+func (v *view) confessed(standing []*charge) string {
+	var orphans []string
+	for _, c := range standing {
+		if v.orphans[c.id] {
+			orphans = append(orphans, c.id)
+		}
+	}
+	switch len(orphans) {
+	case 0:
+		return ""
+	case 1:
+		return "; " + orphans[0] + " was reported as an orphan, but not voided"
+	}
+	return "; " + list(orphans) + " were reported as orphans, but not voided"
 }
 
 // involved is the attempts worth naming: who succeeded, and whose call charged.

@@ -302,6 +302,7 @@ func BenchmarkJudge(b *testing.B) {
 	}{
 		{"one-key/1000", 1000, func(int) string { return "k" }},
 		{"one-key/10000", 10000, func(int) string { return "k" }},
+		{"one-key/40000", 40000, func(int) string { return "k" }},
 		{"many-keys/10000", 10000, func(i int) string { return strings.Repeat("k", i%50) + string(rune('a'+i%26)) }},
 	} {
 		b.Run(row.name, func(b *testing.B) {

@@ -117,43 +117,67 @@ func span(ms int64) string {
 
 // told is an answer in words.
 func (v *view) told(a *attempt) string {
+	return v.who(a) + " " + fate(a, "was")
+}
+
+// fate is what became of an attempt, or of several alike.
+func fate(a *attempt, was string) string {
 	switch {
 	case a.answer.Seq == 0 || a.answered(history.HungUp):
-		return v.who(a) + " had no answer"
+		return "had no answer"
 	case a.ok() && a.answer.Charge == "":
-		return v.who(a) + " was answered ok without a charge"
+		return was + " answered ok without a charge"
 	case a.ok():
-		return v.who(a) + " was answered " + a.answer.Charge
+		return was + " answered " + a.answer.Charge
 	}
-	return v.who(a) + " was told " + answerWords(a.answer.Answer)
+	return was + " told " + answerWords(a.answer.Answer)
 }
 
 func answerWords(answer string) string {
 	return `"` + strings.ReplaceAll(answer, "-", " ") + `"`
 }
 
-// answers is the answers of several attempts in one clause: "A and B were both
-// answered ch_1", "A was answered ch_1 and B ch_2".
+// answers is what several attempts were told, in one clause for those who were
+// told the same: "A and B were both answered ch_1".
 func (v *view) answers(attempts []*attempt) string {
-	var names []string
-	same := true
+	var fates []string // in order of first mention
+	alike := map[string][]*attempt{}
 	for _, a := range attempts {
-		names = append(names, v.who(a))
-		same = same && a.ok() && a.answer.Charge == attempts[0].answer.Charge && a.answer.Charge != ""
+		f := fate(a, "was")
+		if alike[f] == nil {
+			fates = append(fates, f)
+		}
+		alike[f] = append(alike[f], a)
 	}
-	switch {
-	case len(attempts) == 0:
+	if len(fates) == 0 {
 		return "nobody was answered"
-	case same && len(attempts) == 2:
-		return list(names) + " were both answered " + attempts[0].answer.Charge
-	case same && len(attempts) > 2:
-		return list(names) + " were all answered " + attempts[0].answer.Charge
 	}
-	var told []string
-	for _, a := range attempts {
-		told = append(told, v.told(a))
+	var clauses []string
+	for _, f := range fates {
+		clauses = append(clauses, v.clause(alike[f]))
 	}
-	return list(told)
+	joined := list(clauses)
+	if len(fates) < len(attempts) && len(fates) > 1 {
+		// Names are joined by "and" already: the clauses need a comma.
+		last := clauses[len(clauses)-1]
+		joined = strings.TrimSuffix(joined, " and "+last) + ", and " + last
+	}
+	return joined
+}
+
+func (v *view) clause(alike []*attempt) string {
+	var names []string
+	for _, a := range alike {
+		names = append(names, v.who(a))
+	}
+	was := "was"
+	switch {
+	case len(alike) == 2:
+		was = "were both"
+	case len(alike) > 2:
+		was = "were all"
+	}
+	return list(names) + " " + fate(alike[0], was)
 }
 
 // ledger is charges with their moments: "ch_1 (at 300 ms) and ch_2 (at 350 ms)".
