@@ -283,11 +283,12 @@ func (v *view) freeBy(x *attempt) int {
 	if v.clean(x) {
 		return x.answer.Seq
 	}
-	last := x.lastSign()
+	stray, open := v.logical(x.send.Ref).stray()
+	last := later(x.lastSign(), stray)
 	if v.killed(x) {
 		last = later(last, v.killOf(x))
-	} else if x.answer.Seq == 0 && x.up.Seq == 0 || slices.ContainsFunc(x.runs, func(r *run) bool { return r.ran.Seq == 0 }) {
-		return never // alive: it may renew
+	} else if open || x.alive() {
+		return never // it may renew
 	}
 	free := never
 	if v.header.LeaseMS > 0 {
@@ -300,6 +301,13 @@ func (v *view) freeBy(x *attempt) int {
 		}
 	}
 	return free
+}
+
+// alive: for all one knows, it is still at work when the history ends.
+func (a *attempt) alive() bool {
+	return a.answer.Seq == 0 && a.up.Seq == 0 ||
+		slices.ContainsFunc(a.runs, func(r *run) bool { return r.ran.Seq == 0 }) ||
+		slices.ContainsFunc(a.calls, func(c *call) bool { return c.reply.Seq == 0 })
 }
 
 func (v *view) killOf(x *attempt) history.Event {

@@ -204,11 +204,16 @@ func (v *view) reported(c *charge) bool {
 	}
 	a := c.attempt()
 	if a == nil {
-		return false
+		return v.somebody(c, func(x *attempt) bool { return x.answered(history.UnknownOutcome) })
 	}
 	return a.answered(history.UnknownOutcome) || slices.ContainsFunc(a.ops, func(o *op) bool {
 		return o.call.Op == history.OpSettle && o.call.State == string(store.Unknown) && o.ret.Applied
 	})
+}
+
+// somebody: it is not known whose charge it is, but it may be that of such a one.
+func (v *view) somebody(c *charge, such func(*attempt) bool) bool {
+	return slices.ContainsFunc(v.logical(c.commit.Ref).attempts, such)
 }
 
 func silentDuplicate(v *view) *Violation {
@@ -246,7 +251,7 @@ func accounted(v *view) *Violation {
 	}
 	for _, g := range v.groups() {
 		for _, c := range g.charges {
-			if !c.standing() || named[c.id] || v.reported(c) || c.lost() {
+			if !c.standing() || named[c.id] || v.reported(c) || v.forlorn(c) {
 				continue
 			}
 			return violation([]history.Event{c.commit, answerOf(c.attempt()), v.settled},
@@ -257,11 +262,16 @@ func accounted(v *view) *Violation {
 	return nil
 }
 
-// lost: the client that caused the charge has no answer, and knows that it does
+// forlorn: the client that caused the charge has no answer, and knows that it does
 // not know.
-func (c *charge) lost() bool {
-	a := c.attempt()
-	return a != nil && a.send.Seq > 0 && !a.ok() && (a.left() || a.answer.Seq == 0)
+func (v *view) forlorn(c *charge) bool {
+	without := func(a *attempt) bool {
+		return a.send.Seq > 0 && !a.ok() && (a.left() || a.answer.Seq == 0)
+	}
+	if a := c.attempt(); a != nil {
+		return without(a)
+	}
+	return v.somebody(c, without)
 }
 
 func answerOf(a *attempt) history.Event {

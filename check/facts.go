@@ -125,6 +125,18 @@ func (v *view) storeDisturbed(before history.Event) bool {
 	return slices.ContainsFunc(v.faults, func(e history.Event) bool { return storeFault(e) && e.Seq < before.Seq })
 }
 
+// stray is the last sign of the ref's calls of which nobody knows whose they are,
+// and whether one of them is still open.
+func (l *logical) stray() (last history.Event, open bool) {
+	for _, c := range l.calls {
+		if c.attempt == nil {
+			last = later(last, later(c.arrive, c.reply))
+			open = open || c.reply.Seq == 0
+		}
+	}
+	return last, open
+}
+
 // killed: the attempt's worker was killed before it could answer.
 func (v *view) killed(a *attempt) bool {
 	return slices.ContainsFunc(v.faults, func(e history.Event) bool {

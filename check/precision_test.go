@@ -126,7 +126,15 @@ func TestNothingIsChargedWithALegalHistory(t *testing.T) {
 		}},
 		{"an HTTP target: no store to be seen, no attempt known to the provider", func(s *story) {
 			s.h.Header.Inspected = false
-			s.at(0).send("A").arrive("A", func(e *history.Event) { e.Attempt = 0 }).commit("A").at(50).send("B").say("B", "in-progress").reply("A").ok("A", "ch_1", "").settled()
+			s.at(0).send("A").arrive("A", nobodys).commit("A").at(50).send("B").say("B", "in-progress").reply("A").ok("A", "ch_1", "").settled()
+		}},
+		{"an HTTP target that renews its lease while the client is long gone", func(s *story) {
+			s.h.Header.Inspected, s.h.Header.LeaseMS = false, 500
+			s.at(0).send("A").arrive("A", nobodys).at(50).hangUp("A").say("A", "hung-up").at(900).send("A").say("A", "in-progress").at(2000).commit("A").reply("A").settled()
+		}},
+		{"an HTTP target: whose charge it is nobody knows, but one client knows that it does not know", func(s *story) {
+			s.h.Header.Inspected = false
+			s.at(0).send("A").send("B").arrive("A", nobodys).commit("A").hangUp("A").say("A", "hung-up").say("B", "in-progress").settled()
 		}},
 		{"an HTTP target whose store is down while a finished key is sent again", func(s *story) {
 			s.h.Header.Inspected = false
@@ -278,6 +286,10 @@ func TestEachWayToBreakALaw(t *testing.T) {
 		{"stuck after the outage", "store/outage-policy", func(s *story) {
 			s.h.Header.Policy = "closed"
 			s.fault("store-down").fault("store-up").send("A").refuseClaim("A").say("A", "store-unavailable")
+		}},
+		{"over HTTP a reused key is executed: its ref says whose call it was", "reuse/refused", func(s *story) {
+			s.h.Header.Inspected = false
+			s.send("A").arrive("A", nobodys).commit("A").reply("A").ok("A", "ch_1", "").send("B", other).arrive("B", nobodys).commit("B").reply("B").say("B", "error")
 		}},
 		{"fail closed over HTTP, yet it ran", "store/outage-policy", func(s *story) {
 			s.h.Header.Policy, s.h.Header.Inspected = "closed", false

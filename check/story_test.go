@@ -202,6 +202,7 @@ func under(op string) edit      { return func(e *history.Event) { e.Operation = 
 func amount(n int64) edit       { return func(e *history.Event) { e.Amount = n } }
 func body(b string) edit        { return func(e *history.Event) { e.Body = b } }
 func providerKey(k string) edit { return func(e *history.Event) { e.ProviderKey = k } }
+func nobodys(e *history.Event)  { e.Attempt = 0 } // over HTTP the provider is not told whose call it is
 func failed(e *history.Event)   { e.Err = "provider: internal error" }
 func down(e *history.Event)     { e.Err = "store unavailable" }
 func lease(ms int64) edit       { return func(e *history.Event) { e.LeaseMS = ms } }

@@ -213,6 +213,11 @@ func (v *view) addCall(e history.Event) {
 	v.calls = append(v.calls, c)
 	l := v.logical(e.Ref)
 	l.calls = append(l.calls, c)
+	if c.attempt == nil && len(l.attempts) == 1 {
+		// Over HTTP the provider is not told whose call it is; but nobody else
+		// had sent that ref.
+		c.attempt = l.attempts[0]
+	}
 	if c.attempt != nil {
 		c.attempt.calls = append(c.attempt.calls, c)
 	}
