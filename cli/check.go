@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/idemrace/idemrace/check"
 	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/impl"
 	"github.com/idemrace/idemrace/results"
 	"github.com/idemrace/idemrace/runner"
+	"github.com/idemrace/idemrace/scenarios"
+	"github.com/idemrace/idemrace/store/backend"
 )
 
 // historySuffix is by what a history is told from a run.
@@ -27,7 +29,8 @@ func (a *app) checkVerb() *cobra.Command {
 		Long: "check judges the histories of a saved run again, with today's invariants, and keeps\n" +
 			"the expectations that were saved with it. A verdict that differs from the saved one\n" +
 			"is said, and is exit 1.\n\n" +
-			"Of a single history nothing is expected but that every invariant holds.\n\n" + exitTable(),
+			"Of a single history the same is expected as in a run, if its scenario and\n" +
+			"coordinator are known; else that every invariant holds.\n\n" + exitTable(),
 		Example: "  idemrace check results/today\n  idemrace check results/today/history/in-flight.cache.jsonl\n  idemrace check results/today --gate",
 		Args:    onePath,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -144,20 +147,15 @@ func changes(saved, now results.Run) []string {
 	return lines
 }
 
-// checkHistory judges one history as a run of one cell, of which nothing is
-// expected but that everything holds.
+// checkHistory judges one history as a run of one cell.
 func (a *app) checkHistory(path string, f outputFlags) error {
 	h, err := readHistory(path)
 	if err != nil {
 		return err
 	}
-	cell := results.Cell{Scenario: h.Header.Scenario, Target: h.Header.Target, Status: results.Judged}
-	for _, inv := range check.All() {
-		cell.Findings = append(cell.Findings, results.Finding{Invariant: inv.ID, Expected: string(check.Held)})
-	}
-	run := results.Run{Schema: results.Schema, Seed: h.Header.Seed, Tool: results.Tool{Version: toolVersion()},
-		Store: results.Store{Kind: "saved history", Address: filepath.Base(path)}}
-	run.Cells = []results.Cell{runner.Rejudge(cell, h)}
+	run := results.Run{Schema: results.Schema, Seed: h.Header.Seed, Tool: results.Tool{Version: toolVersion(), Go: runtime.Version()},
+		Store: results.Store{Kind: backend.Auto, Version: "(a history does not say which)"}}
+	run.Cells = []results.Cell{a.judgeHistory(h)}
 	run.Summary = results.Summarise(run.Cells)
 	out, err := f.open(a)
 	if err != nil {
@@ -169,6 +167,18 @@ func (a *app) checkHistory(path string, f outputFlags) error {
 	}
 	end := conclude(run, f.gate, nil)
 	return out.exitLines(end, checkAgain(path, f.gate, end))
+}
+
+// judgeHistory expects what a run would, if it knows scenario and coordinator;
+// else that everything holds.
+func (a *app) judgeHistory(h *history.History) results.Cell {
+	s, known := scenarios.Lookup(h.Header.Scenario)
+	for _, e := range a.entries() {
+		if known && e.Name == h.Header.Target {
+			return runner.JudgeHistory(h, s, e)
+		}
+	}
+	return runner.JudgeHistory(h, scenarios.Scenario{Name: h.Header.Scenario}, impl.Entry{Name: h.Header.Target})
 }
 
 // findings lists every verdict of one cell.

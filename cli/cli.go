@@ -13,6 +13,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/idemrace/idemrace/impl"
@@ -34,6 +36,7 @@ type Config struct {
 // ends, what there is by then is reported, nothing is left behind, and the code
 // is [ExitInterrupted].
 func Run(ctx context.Context, cfg Config) int {
+	redis.SetLogger(&logging.VoidLogger{}) // stderr is ours: a store that is down is said once, by us
 	a := newApp(cfg)
 	root := a.root()
 	root.SetArgs(append([]string{}, cfg.Args...)) // nil would mean this process's own

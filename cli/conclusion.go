@@ -20,7 +20,7 @@ type conclusion struct {
 func conclude(run results.Run, g gate, differing []results.Cell) conclusion {
 	s := run.Summary
 	if run.Interrupted {
-		return conclusion{ExitInterrupted, fmt.Sprintf("interrupted: %d of %s", judged(run), count(s.Cells, "cell")), cellsThat(run, couldNotRun)}
+		return conclusion{ExitInterrupted, fmt.Sprintf("interrupted: %d of %s", judged(run), count(s.Cells, "cell")), nil}
 	}
 	if c := conclude1(run, g, differing); c.code != ExitOK {
 		return c

@@ -79,3 +79,20 @@ func (r *repeats) say(out *output) {
 		fmt.Fprintf(out.lastWords(), "repeats: %d of %d made, %s\n", r.runs, r.times, count(len(r.differing), "differing verdict"))
 	}
 }
+
+// save keeps the shown run. What is shown from then on is what was saved, so
+// that report draws the very same again.
+func (r *repeats) save(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := results.Save(dir, r.worst, r.histories); err != nil {
+		return err
+	}
+	saved, err := results.Load(dir)
+	if err != nil {
+		return err
+	}
+	r.worst = saved
+	return nil
+}

@@ -66,7 +66,7 @@ func (o *output) exitLines(c conclusion, again string) error {
 	if c.code == ExitOK {
 		return nil
 	}
-	if len(c.cells) > 0 && again != "" {
+	if len(c.cells) > 0 && c.code != ExitInterrupted {
 		fmt.Fprintf(w, "reproduce: %s\n", again)
 	}
 	return verdictError{c.code}

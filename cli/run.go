@@ -97,10 +97,8 @@ func (a *app) run(cmd *cobra.Command, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.save != "" {
-		err = results.Save(f.save, done.worst, done.histories)
-	}
-	if err := errors.Join(err, out.write(done.worst)); err != nil {
+	saving := done.save(f.save)
+	if err := errors.Join(saving, out.write(done.worst)); err != nil {
 		return err
 	}
 	done.say(out)

@@ -11,11 +11,12 @@ func unknown(kind, name string, names []string, list string) error {
 	return usage("unknown %s %q; see: %s", kind, name, list)
 }
 
-// nearest is the name that was probably meant by word, or "": one that holds the
-// word, or else one that differs in less than about a third of its letters.
+// nearest is the name that was probably meant by word, or "": the one
+// that differs in two letters or about a third of them, or else one that holds
+// the word.
 func nearest(word string, names []string) string {
 	word = strings.ToLower(word)
-	best, least := "", len(word)/3+1
+	best, least := "", max(len(word)/3+1, min(3, len(word)))
 	for _, name := range names {
 		if d := distance(word, strings.ToLower(name)); d < least {
 			best, least = name, d

@@ -60,7 +60,12 @@ func (a *app) implNames() []string {
 	for _, e := range a.entries() {
 		names = append(names, e.Name)
 	}
-	return append(names, a.groups()...)
+	for _, g := range a.groups() {
+		if members, _ := a.group(g); len(members) > 0 {
+			names = append(names, g)
+		}
+	}
+	return names
 }
 
 // pickTargets resolves names and groups, each coordinator once, in the order in
