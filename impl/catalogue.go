@@ -38,6 +38,9 @@ type Entry struct {
 	// shows it, unless the need is met. What is not listed must hold.
 	Lacks []check.Lack
 	New   func(Env) (idempotency.Coordinator, error)
+	// Prepare makes the fingerprint of a payload from the fields that define it;
+	// nil is the contract's own, idempotency.FingerprintJSON.
+	Prepare func(payload []byte, fields []string) (idempotency.Fingerprint, error)
 }
 
 // The groups.

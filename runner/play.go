@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,8 +25,11 @@ func (st *stage) Send(a target.Attempt) error {
 	}
 	st.rec.Record(history.Event{Kind: history.Send, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
 		Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref, Amount: a.Amount, Fingerprint: fp.String()})
+	client, hangUp := context.WithCancelCause(st.clients)
+	st.hangUps[a.Client] = hangUp
 	st.open.Go(func() {
-		r := st.target.Send(st.clients, a)
+		defer hangUp(nil)
+		r := st.target.Send(client, a)
 		st.rec.Record(history.Event{Kind: history.Answer, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
 			Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref,
 			Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: r.Detail})
@@ -90,16 +94,46 @@ func (st *stage) SetExpiry(ctx context.Context, d time.Duration) (int, error) {
 
 func (st *stage) Kill(worker string) error { return st.target.Kill(worker) }
 
-func (st *stage) Settle(ctx context.Context) error {
-	if err := st.provider.AwaitQuiet(ctx); err != nil {
-		return err
+func (st *stage) Pause(worker string, afterCalls int) error {
+	return st.target.Pause(worker, afterCalls)
+}
+
+func (st *stage) Resume(worker string) error { return st.target.Resume(worker) }
+
+// errHungUp is why a client's context ends.
+var errHungUp = errors.New("the client hung up")
+
+func (st *stage) HangUp(client string) error {
+	hangUp, ok := st.hangUps[client]
+	if !ok {
+		return fmt.Errorf("client %s has sent nothing", client)
 	}
+	st.rec.Record(history.Event{Kind: history.HangUp, Client: client})
+	hangUp(errHungUp)
+	return nil
+}
+
+// Inspect records what the store holds now.
+func (st *stage) Inspect(ctx context.Context) error {
 	records, err := st.inspect.Records(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the records: %w", err)
 	}
 	for _, r := range records {
 		st.rec.Record(recordSeen(r))
+	}
+	return nil
+}
+
+func (st *stage) Settle(ctx context.Context) error {
+	if err := st.target.Idle(ctx); err != nil {
+		return err
+	}
+	if err := st.provider.AwaitQuiet(ctx); err != nil {
+		return err
+	}
+	if err := st.Inspect(ctx); err != nil {
+		return err
 	}
 	st.rec.Record(history.Event{Kind: history.Settled})
 	return nil

@@ -40,12 +40,13 @@ type stage struct {
 
 	clients  context.Context // every attempt's
 	leave    context.CancelFunc
+	hangUps  map[string]context.CancelCauseFunc // by client
 	attempts int
 	open     sync.WaitGroup
 }
 
 func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, err error) {
-	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p)}
+	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), hangUps: map[string]context.CancelCauseFunc{}}
 	st.clients, st.leave = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
@@ -143,7 +144,7 @@ func (st *stage) worker(name string, entry impl.Entry, open func() (ports, error
 	if err != nil {
 		return target.Worker{}, err
 	}
-	life := target.NewLife()
+	life := target.NewLife(func() { st.Fault("worker-paused", name, 1, 0) })
 	c, err := entry.New(impl.Env{
 		Store:  life.Store(history.Store(st.rec, name, p)),
 		KV:     life.KV(history.KV(st.rec, name, p)),
@@ -153,7 +154,7 @@ func (st *stage) worker(name string, entry impl.Entry, open func() (ports, error
 	if err != nil {
 		return target.Worker{}, fmt.Errorf("coordinator %s: %w", entry.Name, err)
 	}
-	return target.Worker{Name: name, Coordinator: c, Life: life}, nil
+	return target.Worker{Name: name, Coordinator: c, Life: life, Prepare: entry.Prepare}, nil
 }
 
 // orphan records an effect that its coordinator reports.

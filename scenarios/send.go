@@ -29,6 +29,8 @@ type Send struct {
 	Ref       string
 	Amount    int64
 	Pad       int           // bytes of ballast in the answer
+	Trace     string        // a trace id in the payload, which does not define the request
+	Reordered bool          // the payload's members in another order
 	After     time.Duration // pause before sending
 	Times     int           // that many clients at once, named Client1, Client2, …
 }
@@ -54,6 +56,12 @@ func (s Send) String() string {
 	}
 	if s.Worker != "" {
 		fmt.Fprintf(&b, ", to worker %s", s.Worker)
+	}
+	if s.Trace != "" {
+		fmt.Fprintf(&b, ", trace %s", s.Trace)
+	}
+	if s.Reordered {
+		b.WriteString(", members in another order")
 	}
 	if s.Pad > 0 {
 		fmt.Fprintf(&b, "; the answer has %d bytes", s.Pad)
@@ -96,7 +104,8 @@ func (s Send) Play(ctx context.Context, st Stage) error {
 
 func (s Send) attempt() target.Attempt {
 	a := target.Attempt{Client: s.Client, Worker: s.Worker, Tenant: s.Tenant, Operation: s.Operation,
-		Key: s.Key, Ref: s.Ref, Amount: s.Amount, Pad: s.Pad}
+		Key: s.Key, Ref: s.Ref, Amount: s.Amount, Pad: s.Pad,
+		Trace: s.Trace, Reordered: s.Reordered}
 	if a.Worker == "" {
 		a.Worker = DefaultWorker
 	}

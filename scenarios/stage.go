@@ -44,6 +44,14 @@ type Stage interface {
 	EndLeases(ctx context.Context) (int, error)
 	SetExpiry(ctx context.Context, d time.Duration) (int, error)
 	Kill(worker string) error
+	// Pause stops a worker before its next call, or once afterCalls more of its
+	// store calls have been applied, with the reply not seen yet.
+	Pause(worker string, afterCalls int) error
+	Resume(worker string) error
+	// HangUp is a client that stops waiting for its answer.
+	HangUp(client string) error
+	// Inspect records what the store holds now.
+	Inspect(ctx context.Context) error
 	// Settle blocks until no provider call is open and the ledger is quiet, and
 	// records what the store then holds.
 	Settle(ctx context.Context) error

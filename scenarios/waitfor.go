@@ -14,6 +14,7 @@ type WaitFor struct {
 	Calls    int    // that many calls have arrived at the provider, all told
 	Charges  int    // that many charges have been committed
 	Answered string // this client has its answer
+	Paused   string // this worker has met its pause
 	// Placed: every attempt sent is answered, waiting, or at the provider. To
 	// wait for "n calls at the provider" would hang on a correct target.
 	Placed bool
@@ -31,6 +32,9 @@ func (w WaitFor) String() string {
 	if w.Answered != "" {
 		parts = append(parts, w.Answered+" is answered")
 	}
+	if w.Paused != "" {
+		parts = append(parts, "worker "+w.Paused+" is frozen")
+	}
 	if w.Placed {
 		parts = append(parts, "everybody is answered, waiting, or at the provider")
 	}
@@ -45,7 +49,7 @@ func (w WaitFor) Play(ctx context.Context, st Stage) error { return st.Await(ctx
 
 func (w WaitFor) met(events []history.Event) bool {
 	var calls, charges int
-	answered := w.Answered == ""
+	answered, paused := w.Answered == "", w.Paused == ""
 	open := map[int]bool{} // attempts that are not placed
 	for _, e := range events {
 		switch e.Kind {
@@ -59,6 +63,8 @@ func (w WaitFor) met(events []history.Event) bool {
 			delete(open, e.Attempt)
 		case history.Commit:
 			charges++
+		case history.Fault:
+			paused = paused || e.Op == "worker-paused" && e.Worker == w.Paused
 		case history.StoreCall:
 			if e.Op == "await" {
 				delete(open, e.Attempt)
@@ -67,5 +73,5 @@ func (w WaitFor) met(events []history.Event) bool {
 			}
 		}
 	}
-	return calls >= w.Calls && charges >= w.Charges && answered && (!w.Placed || len(open) == 0)
+	return calls >= w.Calls && charges >= w.Charges && answered && paused && (!w.Placed || len(open) == 0)
 }

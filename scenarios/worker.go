@@ -1,6 +1,9 @@
 package scenarios
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Kill is the step "a worker dies".
 type Kill struct{ Worker string }
@@ -14,4 +17,42 @@ func (k Kill) Needs() []Ability { return []Ability{KillWorkers} }
 func (k Kill) Play(_ context.Context, st Stage) error {
 	st.Fault("worker-kill", k.Worker, 1, 0)
 	return st.Kill(k.Worker)
+}
+
+// Pause is the step "a worker is stopped": a long garbage collection, a frozen
+// machine. It stops before its next call, or once AfterCalls of its store calls
+// have been applied: the reply is there, but not seen yet.
+type Pause struct {
+	Worker     string
+	AfterCalls int
+}
+
+func (p Pause) String() string {
+	if p.AfterCalls > 0 {
+		return fmt.Sprintf("worker %s will freeze after %d store call(s)", p.Worker, p.AfterCalls)
+	}
+	return "worker " + p.Worker + " freezes"
+}
+
+// Needs workers that can be killed, for those can be paused.
+func (p Pause) Needs() []Ability { return []Ability{KillWorkers} }
+
+// Play pauses.
+func (p Pause) Play(_ context.Context, st Stage) error {
+	st.Fault("worker-pause", p.Worker, 1, 0)
+	return st.Pause(p.Worker, p.AfterCalls)
+}
+
+// Resume is the step "a frozen worker goes on".
+type Resume struct{ Worker string }
+
+func (r Resume) String() string { return "worker " + r.Worker + " goes on" }
+
+// Needs what Pause needs.
+func (r Resume) Needs() []Ability { return []Ability{KillWorkers} }
+
+// Play resumes.
+func (r Resume) Play(_ context.Context, st Stage) error {
+	st.Fault("worker-resume", r.Worker, 1, 0)
+	return st.Resume(r.Worker)
 }

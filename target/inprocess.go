@@ -19,6 +19,15 @@ type Worker struct {
 	Name        string
 	Coordinator idempotency.Coordinator
 	Life        *Life
+	// Prepare makes the fingerprint of a payload; nil is the contract's own.
+	Prepare func(payload []byte, fields []string) (idempotency.Fingerprint, error)
+}
+
+func (w Worker) prepare(a Attempt) (idempotency.Fingerprint, error) {
+	if w.Prepare != nil {
+		return w.Prepare(a.Payload(), Fields())
+	}
+	return Fingerprint(a)
 }
 
 // InProcess is a coordinator of this process as a target: a small service that
@@ -28,12 +37,16 @@ type InProcess struct {
 	provider *fakeprovider.Provider
 	recorder *history.Recorder
 	running  sync.WaitGroup
+
+	mu   sync.Mutex
+	busy map[string]int // requests under way, by worker
+	rest chan struct{}  // closed when a request has ended; nil while nobody waits
 }
 
 // NewInProcess makes a target of workers that charge through p and record their
 // actions in rec.
 func NewInProcess(p *fakeprovider.Provider, rec *history.Recorder, workers ...Worker) *InProcess {
-	t := &InProcess{workers: make(map[string]Worker, len(workers)), provider: p, recorder: rec}
+	t := &InProcess{workers: make(map[string]Worker, len(workers)), provider: p, recorder: rec, busy: map[string]int{}}
 	for _, w := range workers {
 		t.workers[w.Name] = w
 	}
@@ -42,11 +55,25 @@ func NewInProcess(p *fakeprovider.Provider, rec *history.Recorder, workers ...Wo
 
 // Kill kills a worker; see Mortal.
 func (t *InProcess) Kill(worker string) error {
-	w, ok := t.workers[worker]
+	return t.worker(worker, func(w Worker) { w.Life.Kill() })
+}
+
+// Pause pauses a worker; see Mortal.
+func (t *InProcess) Pause(worker string, afterCalls int) error {
+	return t.worker(worker, func(w Worker) { w.Life.Pause(afterCalls) })
+}
+
+// Resume lets a paused worker go on; see Mortal.
+func (t *InProcess) Resume(worker string) error {
+	return t.worker(worker, func(w Worker) { w.Life.Resume() })
+}
+
+func (t *InProcess) worker(name string, do func(Worker)) error {
+	w, ok := t.workers[name]
 	if !ok {
-		return fmt.Errorf("no worker %q", worker)
+		return fmt.Errorf("no worker %q", name)
 	}
-	w.Life.Kill()
+	do(w)
 	return nil
 }
 
@@ -59,28 +86,25 @@ func (t *InProcess) Close() {
 	t.running.Wait()
 }
 
-// Fingerprint is that of the fields that define a charge: amount and currency.
-// The ref is not among them, as a trace id would not be: a coordinator that
-// does not look at the amount must not be saved by it.
-func Fingerprint(a Attempt) (idempotency.Fingerprint, error) {
-	return idempotency.FingerprintFields(map[string]any{"amount": a.Amount, "currency": "EUR"})
-}
-
 // Send runs the attempt on its worker.
 func (t *InProcess) Send(ctx context.Context, a Attempt) Response {
 	w, ok := t.workers[a.Worker]
 	if !ok {
 		return Response{Answer: history.Error, Detail: fmt.Sprintf("no worker %q", a.Worker)}
 	}
-	fp, err := Fingerprint(a)
+	fp, err := w.prepare(a)
 	if err != nil {
 		return Response{Answer: history.Error, Detail: err.Error()}
 	}
 	req := idempotency.Request{Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Fingerprint: fp}
 	answered := make(chan Response, 1)
+	t.begun(w.Name)
 	t.running.Go(func() {
+		defer t.ended(w.Name)
 		out, err := w.Coordinator.Do(history.WithAttempt(ctx, a.Number), req, t.action(w, a))
-		answered <- answer(out, err)
+		if w.Life.gate() == nil {
+			answered <- answer(out, err)
+		}
 	})
 	select {
 	case <-w.Life.Dead():

@@ -7,8 +7,12 @@ package target
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/idempotency"
 )
 
 // Attempt is one sending of a keyed request by one client.
@@ -22,6 +26,33 @@ type Attempt struct {
 	Ref       string // of the logical operation
 	Amount    int64  // minor units
 	Pad       int    // bytes of ballast in the answer
+	Trace     string // a trace id and a time stamp in the payload; "": none
+	Reordered bool   // the payload's members in another order
+}
+
+// Payload is the request's body: what defines the charge (amount, currency),
+// the ref, and what does not define it (trace, sent_at).
+func (a Attempt) Payload() []byte {
+	members := []string{
+		fmt.Sprintf(`"amount":%d`, a.Amount), `"currency":"EUR"`, fmt.Sprintf(`"ref":%q`, a.Ref),
+	}
+	if a.Trace != "" {
+		members = append(members, fmt.Sprintf(`"trace":%q`, a.Trace), fmt.Sprintf(`"sent_at":%d`, a.Number))
+	}
+	if a.Reordered {
+		slices.Reverse(members)
+	}
+	return []byte("{" + strings.Join(members, ",") + "}")
+}
+
+// Fields are the members that define a charge. The ref is not among them, as a
+// trace id is not: a coordinator that does not look at the amount must not be
+// saved by it.
+func Fields() []string { return []string{"amount", "currency"} }
+
+// Fingerprint is the true one, by which the judge tells payloads apart.
+func Fingerprint(a Attempt) (idempotency.Fingerprint, error) {
+	return idempotency.FingerprintJSON(a.Payload(), Fields()...)
 }
 
 // Response is what the client sees.
@@ -45,6 +76,10 @@ type Target interface {
 // already under way goes on.
 type Mortal interface {
 	Kill(worker string) error
+	// Pause stops a worker before its next call of a port (0), or once that many
+	// more of its store calls have been applied; Resume lets it go on.
+	Pause(worker string, afterCalls int) error
+	Resume(worker string) error
 }
 
 func hungUp(ctx context.Context) Response {
