@@ -41,10 +41,12 @@ func (a *app) listVerb() *cobra.Command {
 		ValidArgs: sections,
 		RunE:      func(cmd *cobra.Command, args []string) error { return a.list(args, format, sections) },
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "`format`: text or json")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&format, "format", defaultFormat, "`format`: table or json")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(listFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+func listFormats() []string { return []string{defaultFormat, "json"} }
 
 func (a *app) list(args []string, format string, known []string) error {
 	if len(args) > 1 {
@@ -59,12 +61,12 @@ func (a *app) list(args []string, format string, known []string) error {
 		chosen = chosen[at : at+1]
 	}
 	switch format {
-	case "text":
+	case defaultFormat:
 		return a.print([]byte(listText(chosen)))
 	case "json":
 		return a.listJSON(chosen)
 	}
-	return unknown("format", format, []string{"text", "json"}, "idemrace list --help")
+	return unknown("format", format, listFormats(), "idemrace list --help")
 }
 
 func listText(chosen []section) string {
