@@ -91,31 +91,18 @@ func notRemembered() {
 }
 
 // say writes to the standard error of the process that started us, which is go, or
-// to the terminal where there is no /proc. Where neither can be had, nothing is
-// said: go test -v shows every skip.
+// else to the terminal. Where neither can be had, nothing is said: go test -v shows
+// every skip.
 func say(line string) {
-	for _, name := range []string{fmt.Sprintf("/proc/%d/fd/2", os.Getppid()), "/dev/tty"} {
-		out, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			continue
-		}
-		defer out.Close()
-		if !overwritten(out) {
-			out.WriteString(line)
-		}
+	out, err := parentStderr()
+	if err != nil {
+		out, err = os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+	}
+	if err != nil {
 		return
 	}
-}
-
-// overwritten reports whether go would write over our line: when its output and
-// its errors share one file on disk, at an offset of its own.
-func overwritten(errors *os.File) bool {
-	file, err := errors.Stat()
-	if err != nil || !file.Mode().IsRegular() {
-		return false
-	}
-	output, err := os.Stat(fmt.Sprintf("/proc/%d/fd/1", os.Getppid()))
-	return err != nil || os.SameFile(file, output)
+	defer out.Close()
+	out.WriteString(line)
 }
 
 func TestRequired(t *testing.T) {
