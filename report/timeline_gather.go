@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,38 +17,79 @@ const (
 )
 
 // gathered tells bursts as one moment each, at the time of their first. A
-// disturbance parts them: what came after it is another story.
+// disturbance parts them: what came after it is another story. So does a cause:
+// an answer is not told before its question was.
 func gathered(moments []moment) []moment {
-	groups := map[int][]moment{} // by the first one's place
-	first := make([]int, len(moments))
-	open := map[string]int{}
-	for i, m := range moments {
-		if m.pane == bothPanes {
-			open = map[string]int{}
-		}
-		at, ok := open[m.shape]
-		if ok = ok && m.shape != "" && m.at-groups[at][len(groups[at])-1].at <= oneMoment; !ok {
-			at, open[m.shape] = i, i
-		}
-		first[i] = at
-		groups[at] = append(groups[at], m)
+	g := gathering{moments: moments, first: make([]int, len(moments)), size: map[int]int{}, told: map[string]int{}}
+	for _, s := range []stage{sending, arriving, ending, answering, other} {
+		g.gather(s)
 	}
 	var out []moment
 	for i, m := range moments {
-		switch g := groups[first[i]]; {
-		case len(g) < aBurst:
+		switch {
+		case g.size[g.first[i]] < aBurst:
 			out = append(out, m)
-		case first[i] == i:
-			out = append(out, together(g))
+		case g.first[i] == i:
+			out = append(out, g.together(i))
 		}
 	}
 	return out
 }
 
-func together(group []moment) moment {
-	all := group[0]
-	all.calls, all.who = slices.Clone(all.calls), slices.Clone(all.who)
-	for _, m := range group[1:] {
+// gathering groups moments, stage by stage.
+type gathering struct {
+	moments []moment
+	first   []int          // of each moment's group
+	size    map[int]int    // of each group, by its first
+	told    map[string]int // where what has an id is told
+}
+
+// stage is how far along the way of a request a moment is: each one's causes are
+// in an earlier one.
+type stage int
+
+const (
+	other stage = iota
+	sending
+	arriving
+	ending // of a provider call
+	answering
+)
+
+func (g *gathering) gather(s stage) {
+	open, last := map[string]int{}, map[int]int{}
+	for i, m := range g.moments {
+		if m.pane == bothPanes {
+			open = map[string]int{}
+		}
+		if m.stage != s {
+			continue
+		}
+		at, ok := open[m.shape]
+		if !ok || m.shape == "" || m.at-g.moments[last[at]].at > oneMoment || g.told[m.after] > at {
+			at, open[m.shape] = i, i
+		}
+		g.first[i], last[at] = at, i
+		g.size[at]++
+	}
+	for i, m := range g.moments {
+		if m.stage != s || m.id == "" {
+			continue
+		}
+		g.told[m.id] = i
+		if at := g.first[i]; g.size[at] >= aBurst {
+			g.told[m.id] = at
+		}
+	}
+}
+
+func (g *gathering) together(first int) moment {
+	all := g.moments[first]
+	all.calls, all.who = nil, nil
+	for i, m := range g.moments {
+		if g.first[i] != first || m.stage != all.stage {
+			continue
+		}
 		all.calls, all.who = append(all.calls, m.calls...), append(all.who, m.who...)
 		if m.tone == bad {
 			all.tone = bad

@@ -27,6 +27,9 @@ type moment struct {
 	calls []int    // of the provider, that the moment is about
 	who   []string // clients, calls or charges: whoever did it
 	shape string   // moments of one shape, close in time, become one
+	stage stage
+	id    string // of what others come after
+	after string // the id of what caused it
 	tell  func(who []string) string
 }
 
@@ -83,6 +86,10 @@ func (t *teller) add(e history.Event, m moment) {
 	t.moments = append(t.moments, m)
 }
 
+func attemptID(e history.Event) string { return "attempt " + strconv.Itoa(e.Attempt) }
+
+func callID(e history.Event) string { return "call " + strconv.Itoa(e.Call) }
+
 // send says "the same again" only where a client repeats what was sent before.
 func (t *teller) send(e history.Event) {
 	t.clients[e.Attempt] = e.Client
@@ -90,7 +97,7 @@ func (t *teller) send(e history.Event) {
 	shape := "send " + what
 	again := t.sent[what]
 	t.sent[what] = true
-	t.add(e, moment{who: []string{e.Client}, shape: shape, tell: func(who []string) string {
+	t.add(e, moment{stage: sending, id: attemptID(e), who: []string{e.Client}, shape: shape, tell: func(who []string) string {
 		if again && len(who) == 1 {
 			return who[0] + " ──▶ the same again" + toWorker(e)
 		}
@@ -129,7 +136,7 @@ func (t *teller) answer(e history.Event) {
 	if e.Answer != history.OK {
 		hue = odd
 	}
-	t.add(e, moment{who: []string{e.Client}, shape: "answer " + what, tone: hue, tell: func(who []string) string {
+	t.add(e, moment{stage: answering, after: attemptID(e), who: []string{e.Client}, shape: "answer " + what, tone: hue, tell: func(who []string) string {
 		return several(who, "clients") + " ◀── " + what
 	}})
 }
@@ -150,7 +157,8 @@ func answerWords(e history.Event) string {
 
 func (t *teller) arrive(e history.Event) {
 	client := t.clients[e.Attempt]
-	t.add(e, moment{pane: cardPane, mark: arrived, calls: []int{e.Call}, who: []string{client}, shape: "arrive " + e.Ref,
+	t.add(e, moment{stage: arriving, id: callID(e), after: attemptID(e),
+		pane: cardPane, mark: arrived, calls: []int{e.Call}, who: []string{client}, shape: "arrive " + e.Ref,
 		tell: func(who []string) string {
 			if len(who) > 1 {
 				return fmt.Sprintf("%d calls: charge %d each", len(who), e.Amount)
@@ -166,7 +174,7 @@ func (t *teller) commit(e history.Event) {
 	t.own[e.Call] = true
 	t.charges[e.Ref+"\x00"+e.Effect]++
 	nth := t.charges[e.Ref+"\x00"+e.Effect]
-	m := moment{pane: cardPane, mark: charged, calls: []int{e.Call}, who: []string{e.Charge}, shape: "commit " + e.Ref, tone: good}
+	m := moment{stage: ending, after: callID(e), pane: cardPane, mark: charged, calls: []int{e.Call}, who: []string{e.Charge}, shape: "commit " + e.Ref, tone: good}
 	again := ""
 	if nth > 1 {
 		m.tone, again = bad, " AGAIN"
@@ -183,7 +191,7 @@ func (t *teller) commit(e history.Event) {
 // reply is drawn only where it is news: a failure, or an answer without a charge
 // of its own, from a provider that honours keys.
 func (t *teller) reply(e history.Event) {
-	m := moment{pane: cardPane, calls: []int{e.Call}, who: []string{strconv.Itoa(e.Call)}}
+	m := moment{stage: ending, after: callID(e), pane: cardPane, calls: []int{e.Call}, who: []string{strconv.Itoa(e.Call)}}
 	switch {
 	case e.Err != "":
 		m.mark, m.tone, m.shape = failed, odd, "fail "+e.Err

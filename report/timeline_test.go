@@ -130,6 +130,29 @@ func TestTimelineBurst(t *testing.T) {
 	}
 }
 
+// TestTimelineCauseFirst: three alike answers are one burst only if all three
+// questions came before the first of them.
+func TestTimelineCauseFirst(t *testing.T) {
+	refused := func(n int, client string) history.Event {
+		e := answers(float64(2*n), n, client, "", "")
+		e.Answer = history.InvalidKey
+		return e
+	}
+	one := func(n int, client string) []history.Event {
+		send := sends(float64(2*n-1), n, client)
+		send.Key = strings.Repeat("k", n)
+		return []history.Event{send, refused(n, client)}
+	}
+	apart := drawn(t, historyOf(one(1, "A"), one(2, "B"), one(3, "C")), report.TimelineOptions{})
+	if strings.Contains(apart, "3 clients") || strings.Count(apart, "◀── invalid key") != 3 {
+		t.Errorf("told before they were asked:\n%s", apart)
+	}
+	burst := drawn(t, historyOf(one(1, "A")[0], one(2, "B")[0], one(3, "C")[0], refused(1, "A"), refused(2, "B"), refused(3, "C")), report.TimelineOptions{})
+	if !strings.Contains(burst, "3 clients ◀── invalid key") {
+		t.Errorf("a burst is one line:\n%s", burst)
+	}
+}
+
 // TestTimelineTells has one row per kind of event that is drawn, and the words
 // it must be told in.
 func TestTimelineTells(t *testing.T) {

@@ -15,6 +15,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"idemrace": main})
 }
 
+// quickExit: a program built with -race sleeps for a second before it exits, and
+// here it exits a hundred times.
+const quickExit = "atexit_sleep_ms=0"
+
 // TestScripts tests the command line end to end, as text. UPDATE_SCRIPTS=1 writes
 // what came out into the scripts.
 func TestScripts(t *testing.T) {
@@ -22,6 +26,10 @@ func TestScripts(t *testing.T) {
 		Dir:           filepath.Join("..", "..", "cli", "testdata", "script"),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Condition:     condition,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", quickExit)
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"normalise": normalise,
 			"oneline":   oneLine,
