@@ -30,7 +30,7 @@ func Lookup(id string) (Invariant, bool) {
 // Stresses lists all stresses.
 func Stresses() []Stress {
 	return []Stress{Overlap, TwoWorkers, OwnerDies, LeaseOverrun, StoreDown, ReplyLost,
-		ProviderError, ProviderUnknown, ClientLeaves, PayloadVaries, NamesVary}
+		ProviderError, ProviderUnknown, UnknownFreed, ChargeHidden, ClientLeaves, PayloadVaries, NamesVary, Replay}
 }
 
 // Needs lists all needs.

@@ -63,6 +63,9 @@ const (
 	ClientLeaves    Stress = "client-leaves"
 	PayloadVaries   Stress = "payload-varies"
 	NamesVary       Stress = "names-vary"
+	Replay          Stress = "replay"          // a result is read, by many or again
+	UnknownFreed    Stress = "unknown-retried" // an unknown outcome is asked for again within its lease
+	ChargeHidden    Stress = "charge-hidden"   // the provider charges and answers with an error
 )
 
 // Need is a condition of the surroundings under which a coordinator keeps what

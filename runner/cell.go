@@ -91,6 +91,12 @@ func coordinatorConfig(cfg Config, p pair) reservation.Config {
 	if n := p.scenario.Setting.MaxResult; n > 0 {
 		c.MaxResult = n
 	}
+	if d := p.scenario.Setting.Lease; d > 0 {
+		c.Lease = d
+	}
+	if d := p.scenario.Setting.WaitLimit; d > 0 {
+		c.WaitLimit = d
+	}
 	if c.Lease == 0 {
 		c.Lease = reservation.DefaultLease
 	}

@@ -54,6 +54,8 @@ func (st *stage) Join(ctx context.Context) error {
 	})
 }
 
+func (st *stage) Idle(ctx context.Context) error { return st.target.Idle(ctx) }
+
 func (st *stage) Pass(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -19,3 +19,13 @@ func (Settle) Needs() []Ability { return nil }
 
 // Play settles.
 func (Settle) Play(ctx context.Context, st Stage) error { return st.Settle(ctx) }
+
+// Idle is the step "wait until no living worker has a request under way": a
+// client that hangs up does not end its own.
+type Idle struct{}
+
+func (Idle) String() string   { return "wait until the workers have nothing under way" }
+func (Idle) Needs() []Ability { return nil }
+
+// Play waits.
+func (Idle) Play(ctx context.Context, st Stage) error { return st.Idle(ctx) }

@@ -44,6 +44,8 @@ type Setting struct {
 	Workers     []string // names; none means one, "w1"
 	StoreDown   reservation.Policy
 	MaxResult   int // bytes
+	Lease       time.Duration
+	WaitLimit   time.Duration
 	HonoursKeys bool
 	Provider    fakeprovider.Behaviour   // of calls that Script does not reach
 	Script      []fakeprovider.Behaviour // of the first calls, in order of arrival
@@ -95,6 +97,31 @@ func All() []Scenario {
 		leaseOverrun(),
 		leaseOverrunLate(),
 		lateFailure(),
+
+		twoWorkers(),
+		twoWorkersRetry(),
+		pause(),
+		staleTakeover(),
+		leaseReal(),
+		unknownOutcome(),
+		unknownOutcomeLate(),
+		chargeThenError(),
+		decline(),
+		hangUpDuring(),
+		hangUpAfter(),
+		hangUpWaiter(),
+		payloadInFlight(),
+		payloadTakeover(),
+		memberOrder(),
+		volatileFields(),
+		tenants(),
+		nearEqualKeys(),
+		overlongKey(),
+		joinedNames(),
+		concurrentReplays(),
+		waiterGivesUp(),
+		ownerFails(),
+		manyKeys(),
 	}
 }
 

@@ -32,6 +32,8 @@ type Stage interface {
 	Await(ctx context.Context, cond func([]history.Event) bool) error
 	// Join blocks until every attempt sent has its answer.
 	Join(ctx context.Context) error
+	// Idle blocks until no living worker has a request under way.
+	Idle(ctx context.Context) error
 	// Pass lets real time go by.
 	Pass(ctx context.Context, d time.Duration) error
 	// Provider is the one that the target charges through.

@@ -1,0 +1,30 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+)
+
+// Many is the step "many clients send, each with a key of its own".
+type Many struct {
+	Client string // clients are named Client1, Client2, …
+	Keys   int
+}
+
+func (m Many) String() string {
+	return fmt.Sprintf("%d clients %s1 … %s%d send, each with a key of its own", m.Keys, m.Client, m.Client, m.Keys)
+}
+
+// Needs nothing.
+func (m Many) Needs() []Ability { return nil }
+
+// Play sends them all.
+func (m Many) Play(ctx context.Context, st Stage) error {
+	for i := range m.Keys {
+		s := Send{Client: fmt.Sprintf("%s%d", m.Client, i+1), Key: fmt.Sprintf("order-%d", i+1), Ref: fmt.Sprintf("r%d", i+1), Amount: int64(100 + i)}
+		if err := s.Play(ctx, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
