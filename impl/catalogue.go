@@ -13,6 +13,7 @@ import (
 	"github.com/idemrace/idemrace/clock"
 	"github.com/idemrace/idemrace/idempotency"
 	"github.com/idemrace/idemrace/impl/cache"
+	"github.com/idemrace/idemrace/impl/fenced"
 	"github.com/idemrace/idemrace/impl/raise"
 	"github.com/idemrace/idemrace/impl/reservation"
 	"github.com/idemrace/idemrace/impl/wait"
@@ -26,6 +27,9 @@ type Env struct {
 	KV     store.KV
 	Clock  clock.Clock
 	Config reservation.Config
+	// HonoursKeys: the provider answers a second call with one key by the outcome
+	// of the first. False is the safe side.
+	HonoursKeys bool
 }
 
 // Entry is one coordinator of the catalogue.
@@ -70,6 +74,13 @@ func All() []Entry {
 			Name: "raise", Doc: "reserve the key first; a duplicate is refused at once (HTTP 409)",
 			Groups: []string{Article}, Policy: reservation.FailOpen, Lacks: reservationLacks(),
 			New: func(e Env) (idempotency.Coordinator, error) { return raise.New(e.Store, e.Clock, e.Config) },
+		},
+		{
+			Name: "fenced", Doc: "wait, with the lease renewed, unknown outcomes kept, and the provider asked with the same key",
+			Policy: reservation.FailClosed, Lacks: fencedLacks(),
+			New: func(e Env) (idempotency.Coordinator, error) {
+				return fenced.New(e.Store, e.Clock, fenced.Config{Config: e.Config, ProviderHonoursKeys: e.HonoursKeys})
+			},
 		},
 	}
 }

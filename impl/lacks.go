@@ -59,3 +59,15 @@ func reservationLacks() []check.Lack {
 		lacks(check.ChargeHidden, check.NeedsNothing, "effect/accounted"),
 	)
 }
+
+// fencedLacks is what is left when everything on this side of the wire is done.
+// It has no lack that a provider's help would mend: without that help it gives up
+// recovery, and its stable "outcome unknown" is an honest answer.
+func fencedLacks() []check.Lack {
+	return slices.Concat(
+		// Failing open, if somebody asks for it, is running unprotected.
+		lacks(check.StoreDown, check.NeedsFailClosed, "effect/at-most-once"),
+		// A store that comes back without a claim or a result that it had confirmed.
+		lacks(check.StoreDown, check.NeedsDurableStore, "effect/at-most-once"),
+	)
+}

@@ -68,7 +68,7 @@ func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, e
 	st.config.OnOrphan = st.orphan
 	workers := make([]target.Worker, 0, 2)
 	for _, name := range setting.WorkerNames() {
-		w, err := st.worker(name, p.entry, open)
+		w, err := st.worker(name, p, open)
 		if err != nil {
 			return st, err
 		}
@@ -139,22 +139,23 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 	return func() (ports, error) { return open(b.Client(addr)) }, nil
 }
 
-func (st *stage) worker(name string, entry impl.Entry, open func() (ports, error)) (target.Worker, error) {
-	p, err := open()
+func (st *stage) worker(name string, p pair, open func() (ports, error)) (target.Worker, error) {
+	port, err := open()
 	if err != nil {
 		return target.Worker{}, err
 	}
 	life := target.NewLife(func() { st.Fault("worker-paused", name, 1, 0) })
-	c, err := entry.New(impl.Env{
-		Store:  life.Store(history.Store(st.rec, name, p)),
-		KV:     life.KV(history.KV(st.rec, name, p)),
-		Clock:  life.Clock(clock.Real{}),
-		Config: st.config,
+	c, err := p.entry.New(impl.Env{
+		Store:       life.Store(history.Store(st.rec, name, port)),
+		KV:          life.KV(history.KV(st.rec, name, port)),
+		Clock:       life.Clock(clock.Real{}),
+		Config:      st.config,
+		HonoursKeys: p.scenario.Setting.HonoursKeys,
 	})
 	if err != nil {
-		return target.Worker{}, fmt.Errorf("coordinator %s: %w", entry.Name, err)
+		return target.Worker{}, fmt.Errorf("coordinator %s: %w", p.entry.Name, err)
 	}
-	return target.Worker{Name: name, Coordinator: c, Life: life, Prepare: entry.Prepare}, nil
+	return target.Worker{Name: name, Coordinator: c, Life: life, Prepare: p.entry.Prepare}, nil
 }
 
 // orphan records an effect that its coordinator reports.

@@ -26,6 +26,7 @@ type attempt struct {
 	impatient  bool      // the wait limit has passed
 	sawPending bool      // somebody else was seen to hold the key
 	ran        bool      // the action was started
+	resolves   bool      // it brings the outcome and makes none; see Resolve
 }
 
 func (c *Coordinator) newAttempt(req idempotency.Request, act idempotency.Action) *attempt {
@@ -59,7 +60,7 @@ func (a *attempt) handle(ctx context.Context) (idempotency.Outcome, error) {
 		case err != nil:
 			return a.storeDown(ctx, sent, err)
 		case got.Mine:
-			return a.run(ctx, a.owned(sent, got.Record))
+			return a.mine(ctx, a.owned(sent, got.Record), got)
 		case got.Ticket == 0:
 			return a.answer(ctx, got.Record, a.found())
 		}
@@ -130,7 +131,12 @@ func (a *attempt) answer(ctx context.Context, rec store.Record, source idempoten
 		return a.final(ctx, rec, source)
 	case store.Free:
 		return idempotency.Outcome{}, &idempotency.OwnerFailedError{Failure: rec.Failure}
-	case store.Pending, store.Unknown:
+	case store.Unknown:
+		if a.cfg.Takeover == TakeoverRefuses && !a.resolves {
+			return idempotency.Outcome{}, errUnresolved
+		}
+		return idempotency.Outcome{}, &idempotency.InProgressError{RetryAfter: max(0, rec.LeaseLeft)}
+	case store.Pending:
 		return idempotency.Outcome{}, &idempotency.InProgressError{RetryAfter: max(0, rec.LeaseLeft)}
 	}
 	return idempotency.Outcome{}, &idempotency.StoreUnavailableError{Err: fmt.Errorf("a record in state %q", rec.State)}
@@ -161,7 +167,7 @@ func (a *attempt) storeDown(ctx context.Context, sent time.Time, err error) (ide
 	if gone := ctx.Err(); gone != nil {
 		return idempotency.Outcome{}, gone // nobody is there to run unprotected for
 	}
-	if a.sawPending || a.cfg.StoreDown == FailClosed {
+	if a.sawPending || a.resolves || a.cfg.StoreDown == FailClosed {
 		return idempotency.Outcome{}, &idempotency.StoreUnavailableError{Err: err}
 	}
 	a.log(ctx, slog.LevelWarn, "store down: running unprotected", "error", err)

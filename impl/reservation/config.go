@@ -60,6 +60,21 @@ const (
 	MarkUnknown OnError = "unknown" // keeps the claim until its lease ends
 )
 
+// Takeover says what becomes of a claim whose lease has ended, or whose outcome
+// is unknown, when another attempt gets it: its former owner may have charged.
+type Takeover string
+
+// What takeovers do.
+const (
+	// TakeoverRuns runs the action with the former owner's provider key. With a
+	// provider that honours it this asks for the first outcome; with one that
+	// ignores it, it may be a second charge. It is the zero value's meaning.
+	TakeoverRuns Takeover = "run"
+	// TakeoverRefuses runs nothing: the record stays unknown, and every attempt is
+	// told ErrUnknownOutcome until [Coordinator.Resolve].
+	TakeoverRefuses Takeover = "refuse"
+)
+
 // Offloader keeps results over the size limit elsewhere. Save returns a
 // reference that is stored in the record; Load gives the result back on replay.
 type Offloader interface {
@@ -76,13 +91,19 @@ type Config struct {
 	WaitLimit   time.Duration
 	CompleteFor time.Duration // less than the lease
 	MaxResult   int           // bytes
-	StoreDown   Policy
-	OnError     OnError
+	// MaxRun, if set, has the lease renewed while the action runs, for so long at
+	// most; then, or when the lease is lost, the action's context ends. 0: nothing
+	// is renewed, and the action must end within its lease.
+	MaxRun    time.Duration
+	StoreDown Policy
+	OnError   OnError
+	Takeover  Takeover
 	// OnOrphan is called on a context that does not end with the client's, before
 	// Do returns. It must compare before it voids: a provider that honours keys
 	// gives both executions one effect, and then Result names the very effect that
 	// Stands names. Where nothing stands yet, another execution is under way with
-	// the same provider key. Results are opaque here: only byte-equal ones are
+	// the same provider key, or (TakeoverRefuses) none ever will be: then do not
+	// void, but Resolve with this result once the lease has ended. Results are opaque here: only byte-equal ones are
 	// taken for one effect and not reported.
 	OnOrphan func(context.Context, idempotency.Orphan)
 	Offload  Offloader     // nil: an oversized result is remembered as done-but-too-large
@@ -115,6 +136,7 @@ func (c Config) WithDefaults() (Config, error) {
 	c.WaitLimit = cmp.Or(c.WaitLimit, DefaultWaitLimit)
 	c.CompleteFor = cmp.Or(c.CompleteFor, min(DefaultCompleteFor, c.Lease/4))
 	c.MaxResult = cmp.Or(c.MaxResult, DefaultMaxResult)
+	c.Takeover = cmp.Or(c.Takeover, TakeoverRuns)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -138,9 +160,11 @@ func (c Config) check() error {
 		{c.WaitLimit < 0, "WaitLimit", fmt.Sprintf("is negative: %v", c.WaitLimit)},
 		{c.CompleteFor < 0, "CompleteFor", fmt.Sprintf("is negative: %v", c.CompleteFor)},
 		{c.CompleteFor >= c.Lease, "CompleteFor", fmt.Sprintf("%v leaves the action nothing of Lease %v", c.CompleteFor, c.Lease)},
+		{c.MaxRun < 0, "MaxRun", fmt.Sprintf("is negative: %v", c.MaxRun)},
 		{c.MaxResult < 0, "MaxResult", fmt.Sprintf("is negative: %d", c.MaxResult)},
 		{c.StoreDown != FailOpen && c.StoreDown != FailClosed, "StoreDown", fmt.Sprintf("%q is neither %q nor %q", c.StoreDown, FailOpen, FailClosed)},
 		{c.OnError != Release && c.OnError != MarkUnknown, "OnError", fmt.Sprintf("%q is neither %q nor %q", c.OnError, Release, MarkUnknown)},
+		{c.Takeover != TakeoverRuns && c.Takeover != TakeoverRefuses, "Takeover", fmt.Sprintf("%q is neither %q nor %q", c.Takeover, TakeoverRuns, TakeoverRefuses)},
 	}
 	for _, r := range refusals {
 		if r.refused {

@@ -53,6 +53,16 @@ func (a *attempt) leaseLost(ctx context.Context) {
 	a.log(ctx, slog.LevelWarn, "lease lost: the claim is another's now")
 }
 
+func (a *attempt) cutOff(ctx context.Context, cause error) {
+	a.counts.cutOff.Add(1)
+	a.log(ctx, slog.LevelError, "the action's time was up: its outcome is unknown", "cause", cause)
+}
+
+func (a *attempt) unresolved(ctx context.Context) {
+	a.counts.unresolved.Add(1)
+	a.log(ctx, slog.LevelError, "unresolved: a former owner may have charged, and the provider cannot be asked")
+}
+
 func (a *attempt) orphan(ctx context.Context, o idempotency.Orphan) {
 	a.counts.orphans.Add(1)
 	a.log(ctx, slog.LevelError, "orphan: an effect that no answer names", "final_stands", o.Stands != nil)

@@ -19,6 +19,8 @@ type Stats struct {
 	NotStored   int64 // successes whose completion failed: a retry may run again after the lease
 	TooLarge    int64 // results that were not kept for their size
 	LeasesLost  int64 // settlements that found the claim to be another's
+	CutOff      int64 // actions that failed after their context had ended: lease lost, or MaxRun passed
+	Unresolved  int64 // takeovers that ran nothing, since a former owner may have charged
 	Orphans     int64 // effects that no answer names; see Config.OnOrphan
 }
 
@@ -37,6 +39,8 @@ func (c *Coordinator) Stats() Stats {
 		NotStored:   n.notStored.Load(),
 		TooLarge:    n.tooLarge.Load(),
 		LeasesLost:  n.leasesLost.Load(),
+		CutOff:      n.cutOff.Load(),
+		Unresolved:  n.unresolved.Load(),
 		Orphans:     n.orphans.Load(),
 	}
 }
@@ -47,6 +51,7 @@ type counters struct {
 	refused, failed                  atomic.Int64
 	storeErrors, notStored, tooLarge atomic.Int64
 	leasesLost, orphans              atomic.Int64
+	cutOff, unresolved               atomic.Int64
 }
 
 // answered counts the end of one call. Runs were counted when they started.

@@ -64,15 +64,6 @@ func (a *attempt) run(ctx context.Context, t turn) (idempotency.Outcome, error) 
 	return a.complete(ctx, t, result)
 }
 
-// execute calls the action with its deadline and its provider key. A coordinator
-// that renews its lease does it here: Store.Keep around the call, instead of the
-// deadline.
-func (a *attempt) execute(ctx context.Context, t turn) ([]byte, error) {
-	ctx, cancel := a.clk.WithDeadline(ctx, t.leaseEnd.Add(-a.cfg.CompleteFor))
-	defer cancel()
-	return a.act(idempotency.WithProviderKey(ctx, a.req.ProviderKey(t.generation)))
-}
-
 // complete stores the result. If the store cannot, the claim is left in place:
 // deleting it would let the next retry charge at once. A result that was too
 // large counts as not stored, though the key is done for good: Stored promises
@@ -137,13 +128,14 @@ func (a *attempt) giveBack(ctx context.Context, t turn, s store.Settlement) {
 }
 
 // lastTry is until when settling is tried again: for CompleteFor, and never past
-// the lease. Unprotected runs try once: their store was down a moment ago.
+// the lease, unless that was renewed: then most of it is left. Unprotected runs
+// try once: their store was down a moment ago.
 func (a *attempt) lastTry(t turn) time.Time {
 	if t.source == idempotency.Unprotected {
 		return time.Time{}
 	}
 	until := a.clk.Now().Add(a.cfg.CompleteFor)
-	if until.After(t.leaseEnd) {
+	if until.After(t.leaseEnd) && !a.renews(t) {
 		return t.leaseEnd
 	}
 	return until
