@@ -92,7 +92,7 @@ func checkAgain(path string, g gate, end conclusion) string {
 	if end.code == ExitOK {
 		return ""
 	}
-	line := "idemrace check " + path
+	line := "idemrace check " + shellWord(path)
 	switch g {
 	case gateOn:
 		line += " --gate"

@@ -16,8 +16,8 @@ import (
 // served and with everything that was asked for.
 func reproduce(cmd *cobra.Command, run results.Run, blamed []results.Cell) string {
 	scenarios, targets := involved(blamed)
-	words := []string{"idemrace run", "--scenario", strings.Join(scenarios, ","), "--impl", strings.Join(targets, ","),
-		"--store", storeWord(run.Store), "--seed", fmt.Sprint(run.Seed)}
+	words := []string{"idemrace run", "--scenario", shellWord(strings.Join(scenarios, ",")), "--impl", shellWord(strings.Join(targets, ",")),
+		"--store", shellWord(storeWord(run.Store)), "--seed", fmt.Sprint(run.Seed)}
 	again := []string{"redis-image", "allow-remote", "store-policy", "lease", "retention", "wait-limit", "repeat", "parallel", "timeout", "gate"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && slices.Contains(again, f.Name) {
@@ -55,7 +55,7 @@ func spelt(f *pflag.Flag) string {
 	case f.Name == "gate", f.Value.Type() == "bool":
 		return "--" + f.Name + "=" + value
 	}
-	return "--" + f.Name + " " + value
+	return "--" + f.Name + " " + shellWord(value)
 }
 
 // exitLines writes how it ended, and for a failure the line that shows it again.
@@ -70,4 +70,15 @@ func (o *output) exitLines(c conclusion, again string) error {
 		fmt.Fprintf(w, "reproduce: %s\n", again)
 	}
 	return verdictError{c.code}
+}
+
+// shellWord makes a path safe to paste into a shell.
+func shellWord(path string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
+	}
+	if path != "" && strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

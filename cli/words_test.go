@@ -88,3 +88,18 @@ func TestComplain(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestShellWord(t *testing.T) {
+	for word, want := range map[string]string{
+		"results/today":          "results/today",
+		"redis://127.0.0.1:6379": "redis://127.0.0.1:6379",
+		"my runs":                "'my runs'",
+		"it's":                   `'it'\''s'`,
+		"$(reboot)":              "'$(reboot)'",
+		"":                       "''",
+	} {
+		if got := shellWord(word); got != want {
+			t.Errorf("shellWord(%q) = %s, want %s", word, got, want)
+		}
+	}
+}

@@ -19,11 +19,17 @@ func TestMain(m *testing.M) {
 // here it exits a hundred times.
 const quickExit = "atexit_sleep_ms=0"
 
+// TestRealTime tests what waits in real time: the article's experiment. It runs
+// before the other scripts, which would take its time.
+func TestRealTime(t *testing.T) { runScripts(t, "realtime") }
+
 // TestScripts tests the command line end to end, as text. UPDATE_SCRIPTS=1 writes
 // what came out into the scripts.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "script") }
+
+func runScripts(t *testing.T, folder string) {
 	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("..", "..", "cli", "testdata", "script"),
+		Dir:           filepath.Join("..", "..", "cli", "testdata", folder),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Condition:     condition,
 		Setup: func(env *testscript.Env) error {

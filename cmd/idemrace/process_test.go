@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -98,7 +97,11 @@ func strike(how string, p *os.Process) error {
 			if err != nil {
 				return err
 			}
-			return syscall.Kill(pid, syscall.SIGKILL)
+			p, err := os.FindProcess(pid)
+			if err != nil {
+				return err
+			}
+			return p.Kill()
 		}
 	}
 	return errors.New("no child to kill")
