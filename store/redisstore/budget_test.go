@@ -73,6 +73,16 @@ func served(t testing.TB, admin *redis.Client) (n int64) {
 	return n
 }
 
+// textsSent is how often the server was sent a script's whole text.
+func textsSent(ctx context.Context, admin *redis.Client) (int, error) {
+	info, err := admin.InfoMap(ctx, "commandstats").Result()
+	if err != nil {
+		return 0, err
+	}
+	calls, _, _ := strings.Cut(strings.TrimPrefix(info["Commandstats"]["cmdstat_eval"], "calls="), ",")
+	return strconv.Atoi(calls)
+}
+
 func claimOf(name, token string) store.Claim {
 	return store.Claim{
 		Name: name, Token: token, Fingerprint: "v1:a", Fingerprints: []string{"v1:a"},
@@ -129,6 +139,9 @@ func TestBudget(t *testing.T) {
 			c.Fingerprint, c.Fingerprints = "v1:b", []string{"v1:b"}
 			mustClaim(t, s, c)
 		})
+	}
+	if n, err := textsSent(t.Context(), admin); err != nil || n != 2 {
+		t.Errorf("the text of two scripts was sent %d times, %v", n, err)
 	}
 	mustClaim(t, s, claimOf("running", "a"))
 	cost("refusal of a running one", 1, func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -234,6 +235,47 @@ func TestSubscriptionBroken(t *testing.T) {
 	mustSettle(t, owner, finalOf("k", "a"))
 	if n, err := s.Await(t.Context(), ticket, time.Hour); err != nil || !n.Settled {
 		t.Fatalf("woken by %+v, %v", n, err)
+	}
+}
+
+// Who has been told is registered no longer: else every later settlement of the
+// name would be published to everybody who ever waited.
+func TestRegistrationsEnd(t *testing.T) {
+	addr := storetest.StartRedis(t)
+	client := redis.NewClient(redisstore.Options(addr))
+	s := open(t, client, redisstore.Config{Prefix: "p:"})
+	registered := func() (n int) {
+		fields, err := client.HKeys(t.Context(), "p:k").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range fields {
+			if strings.HasPrefix(f, "inbox:") {
+				n++
+			}
+		}
+		return n
+	}
+	for what, end := range map[string]func(token string){
+		"a settlement": func(token string) {
+			mustSettle(t, s, store.Settlement{Name: "k", Token: token, To: store.Free, Retention: time.Hour})
+		},
+		"the lease's end by command": func(string) {
+			if _, err := s.EndLeases(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		mustClaim(t, s, claimOf("k", what))
+		mustClaim(t, s, claimOf("k", "b"))
+		mustClaim(t, s, claimOf("k", "c"))
+		if n := registered(); n != 1 {
+			t.Errorf("two waiters of one store have %d inboxes", n)
+		}
+		end(what)
+		if n := registered(); n != 0 {
+			t.Errorf("after %s: %d inboxes", what, n)
+		}
 	}
 }
 

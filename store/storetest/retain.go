@@ -80,6 +80,14 @@ func retainAsAsked(l lab) {
 		l.applied(store.Settlement{Name: name, Token: "a", To: to, Retention: 9 * hour})
 		within(name, 9*hour)
 	}
+	for i, to := range []store.State{store.Done, store.Free} {
+		name := fmt.Sprint("short", i)
+		l.own(name, "a")
+		l.applied(store.Settlement{Name: name, Token: "a", To: to, Retention: hour / 4})
+		if in := l.record(name).ExpiresIn; in > hour/4 {
+			l.Fatalf("%s: the lease that is no more keeps the record for %v", to, in)
+		}
+	}
 }
 
 func retainOutlives(l lab) {

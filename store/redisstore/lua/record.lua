@@ -24,7 +24,7 @@ end
 
 local now = clock()
 
--- Without this, Lua may write a large number as 1.7e+12.
+-- whole is a number as a field has it, in decimal; Lua's own are floating.
 local function whole(n)
   return string.format('%.0f', n)
 end
