@@ -86,6 +86,7 @@ func unfold(pattern string) []string {
 
 func TestImportsGoToEarlierRows(t *testing.T) {
 	table := readRooms(t)
+	homeless := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.room == "." {
 			if len(s.file.Imports) > 0 {
@@ -94,7 +95,11 @@ func TestImportsGoToEarlierRows(t *testing.T) {
 			continue
 		}
 		if table.row(s.room) == 0 {
-			t.Error(table.breach(s.room, ""))
+			if !homeless[s.room] { // said once, whatever it imports
+				t.Error(table.breach(s.room, ""))
+			}
+			homeless[s.room] = true
+			continue
 		}
 		for _, spec := range s.file.Imports {
 			imported, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
@@ -121,6 +126,8 @@ func TestABadImportIsABreach(t *testing.T) {
 		{"idempotency", "store", "idempotency (row 1) imports store (row 2)", "the contract knows nobody"},
 		{"check", "runner", "check (row 4) imports runner (row 7)", "the judge does not know who calls it"},
 		{"store", "fakeprovider", "both stand on row 2", "neighbours do not know each other"},
+		{"impl/zoo/unscoped", "impl/plain", "", "what members of the zoo share"},
+		{"impl/plain", "impl/reservation", "both stand on row 3", "the cores do not know each other"},
 		{"impl/wait", "impl/raise", "both stand on row 4", "braces unfold to one row"},
 		{"impl/wait", "impl/zoo/unscoped", "both stand on row 4", "a wildcard is on its row too"},
 		{"util", "store", "package util is in no row", "a room needs a row"},
