@@ -85,11 +85,6 @@ func (v *view) last() history.Event {
 	return e
 }
 
-// overlapping: a and b were in flight at one moment.
-func (v *view) overlapping(a, b *attempt) bool {
-	return a.send.Seq < v.end(b).Seq && b.send.Seq < v.end(a).Seq
-}
-
 // failed: the store did not do it, or nobody can know. Waits and renewals are
 // left out: they end with errors in the course of nature.
 func (o *op) failed() bool {

@@ -194,7 +194,6 @@ func (s *story) plain(client, op, state string, ttlMS int64) *story {
 
 // Edits.
 
-func as(client string) edit     { return func(e *history.Event) { e.Client = client } }
 func key(k string) edit         { return func(e *history.Event) { e.Key = k } }
 func ref(r string) edit         { return func(e *history.Event) { e.Ref = r } }
 func print(f string) edit       { return func(e *history.Event) { e.Fingerprint = f } }
