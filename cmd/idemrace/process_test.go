@@ -122,6 +122,7 @@ func TestReaderLeaves(t *testing.T) {
 	var said bytes.Buffer
 	cmd := exec.Command(path, "run", "--scenario", "sequential-retry", "--store", "embedded")
 	cmd.Stdout, cmd.Stderr = w, &said
+	cmd.Env = append(os.Environ(), "GORACE="+quickExit)
 	if err := cmd.Run(); err != nil || said.Len() > 0 {
 		t.Errorf("got %v, and on stderr %q; want neither", err, said.String())
 	}
