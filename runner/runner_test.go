@@ -99,32 +99,60 @@ func squeeze(words []string) string {
 // order of sending, then the ledger. They are what the project exists to show,
 // so they are written out and not computed.
 var facts = map[string]map[string]string{
-	"in-flight":          {"cache": "ch_1, ch_1 | ch_1, ch_2", "wait": "ch_1, ch_1 | ch_1", "raise": "ch_1, in-progress | ch_1"},
-	"sequential-retry":   all("ch_1, ch_1 | ch_1"),
-	"key-reuse":          all("ch_1, ch_1, key-reused | ch_1"),
-	"provider-error":     all("error, ch_1 | ch_1"),
-	"redis-down":         all("ch_1 | ch_1"),
-	"redis-down-closed":  all("store-unavailable, ch_1 | ch_1"),
-	"scope":              all("ch_1, ch_2, ch_1, ch_2 | ch_1, ch_2"),
-	"retention":          all("ch_1, ch_1, ch_2 | ch_1, ch_2"),
-	"key-length":         all("ch_1, ch_1, invalid-key, invalid-key, invalid-key, ch_2, ch_3 | ch_1, ch_2, ch_3"),
-	"oversize-result":    {"cache": "ch_1, ch_1 | ch_1", "wait": "ch_1, result-too-large | ch_1", "raise": "ch_1, result-too-large | ch_1"},
-	"worker-death":       {"cache": "unknown, ch_2, ch_2 | ch_1, ch_2", "wait": "unknown, ch_2, ch_2 | ch_1, ch_2", "raise": "unknown, in-progress, ch_2 | ch_1, ch_2"},
-	"lease-overrun":      {"cache": "ch_1, ch_1 | ch_1, ch_2", "wait": "in-progress, ch_2 | ch_1, ch_2", "raise": "in-progress, ch_2 | ch_1, ch_2"},
-	"lease-overrun-late": all("ch_1, ch_1 | ch_1, ch_2"),
-	"late-failure":       {"wait": "error, ch_1, ch_1 | ch_1", "raise": "error, ch_1, in-progress | ch_1"},
-	"burst":              {"wait": "20×ch_1 | ch_1", "raise": "1×ch_1, 19×in-progress | ch_1"},
+	"in-flight":         {"cache": "ch_1, ch_1 | ch_1, ch_2", "wait": "ch_1, ch_1 | ch_1", "raise": "ch_1, in-progress | ch_1", "fenced": "ch_1, ch_1 | ch_1"},
+	"sequential-retry":  all("ch_1, ch_1 | ch_1"),
+	"key-reuse":         all("ch_1, ch_1, key-reused | ch_1"),
+	"redis-down":        all("ch_1 | ch_1"),
+	"redis-down-closed": all("store-unavailable, ch_1 | ch_1"),
+	"scope":             all("ch_1, ch_2, ch_1, ch_2 | ch_1, ch_2"),
+	"retention":         all("ch_1, ch_1, ch_2 | ch_1, ch_2"),
+	"key-length":        all("ch_1, ch_1, invalid-key, invalid-key, invalid-key, ch_2, ch_3 | ch_1, ch_2, ch_3"),
+	"oversize-result":   but("ch_1, result-too-large | ch_1", "cache", "ch_1, ch_1 | ch_1"),
+	"burst":             {"wait": "20×ch_1 | ch_1", "raise": "1×ch_1, 19×in-progress | ch_1", "fenced": "20×ch_1 | ch_1"},
+
+	// A time-out says nothing: fenced does not free the key, and with a provider
+	// that ignores keys it has nobody to ask.
+	"provider-error": but("error, ch_1 | ch_1", "fenced", "unknown, unknown | "),
+	// Nor does it charge again here. Its slow owner keeps the one success.
+	"worker-death": {"cache": "unknown, ch_2, ch_2 | ch_1, ch_2", "wait": "unknown, ch_2, ch_2 | ch_1, ch_2",
+		"raise": "unknown, in-progress, ch_2 | ch_1, ch_2", "fenced": "unknown, unknown, unknown | ch_1"},
+	"lease-overrun": {"cache": "ch_1, ch_1 | ch_1, ch_2", "wait": "in-progress, ch_2 | ch_1, ch_2",
+		"raise": "in-progress, ch_2 | ch_1, ch_2", "fenced": "ch_1, unknown | ch_1"},
+	"lease-overrun-late":   but("ch_1, ch_1 | ch_1, ch_2", "fenced", "ch_1, unknown | ch_1"),
+	"late-failure":         {"wait": "error, ch_1, ch_1 | ch_1", "raise": "error, ch_1, in-progress | ch_1", "fenced": "unknown, unknown, unknown | "},
+	"unknown-outcome-late": but("unknown, ch_2 | ch_1, ch_2", "fenced", "unknown, unknown | ch_1"),
+
+	// A provider that honours keys: whoever takes over asks it with the first key.
+	// B's call meets A's ("it is running"), so B's outcome is unknown. A's success
+	// comes when the claim is B's, and nothing stands yet. C asks once more and is
+	// given the first call's charge. Cache hands no key on, so its calls are two.
+	"lease-overrun-keys": but("in-progress, unknown, ch_1 | ch_1", "cache", "ch_1, ch_1, ch_1 | ch_1, ch_2"),
+	// A's worker is dead. Wait and fenced let B wait for the lease's end and ask;
+	// raise sends B away, and C asks.
+	"worker-death-keys": {"cache": "unknown, ch_2, ch_2 | ch_1, ch_2", "wait": "unknown, ch_1, ch_1 | ch_1",
+		"raise": "unknown, in-progress, ch_1 | ch_1", "fenced": "unknown, ch_1, ch_1 | ch_1"},
+	// The answer that was lost is given again.
+	"unknown-outcome-keys": but("unknown, ch_1 | ch_1", "cache", "unknown, ch_2 | ch_1, ch_2"),
 }
 
-func all(s string) map[string]string { return map[string]string{"cache": s, "wait": s, "raise": s} }
+func all(s string) map[string]string {
+	return map[string]string{"cache": s, "wait": s, "raise": s, "fenced": s}
+}
 
-// TestFacts plays every scenario on the article's three coordinators, on each
-// store: answers, charges and verdicts are as they must be.
+// but is all, with one exception.
+func but(s, name, other string) map[string]string {
+	facts := all(s)
+	facts[name] = other
+	return facts
+}
+
+// TestFacts plays every scenario on the article's three coordinators and on
+// fenced, on each store: answers, charges and verdicts are as they must be.
 func TestFacts(t *testing.T) {
 	for _, store := range []string{backend.Memory, backend.Embedded, backend.RedisServer} {
 		t.Run(store, func(t *testing.T) {
 			run, _ := runner.Run(t.Context(), runner.Config{
-				Scenarios: scenarios.All(), Targets: entries(t, "cache", "wait", "raise"), Backend: open(t, store), Seed: 1,
+				Scenarios: scenarios.All(), Targets: entries(t, "cache", "wait", "raise", "fenced"), Backend: open(t, store), Seed: 1,
 			})
 			for _, c := range run.Cells {
 				if c.Status == results.NotApplicable && store == backend.Memory {
@@ -153,6 +181,19 @@ func unexpected(c results.Cell) string {
 		}
 	}
 	return b.String()
+}
+
+// TestCommandBudget: a fresh request is two commands and its replay one, counted
+// at the proxy. Renewals come on top, and a short action has none.
+func TestCommandBudget(t *testing.T) {
+	s, _ := scenarios.Lookup("sequential-retry")
+	run, _ := runner.Run(t.Context(), runner.Config{
+		Scenarios: []scenarios.Scenario{s}, Targets: entries(t, "cache", "wait", "raise", "fenced"), Backend: open(t, backend.Embedded)})
+	for _, c := range run.Cells {
+		if c.StoreCommands != 3 {
+			t.Errorf("%s: %d commands, want 3", c.Target, c.StoreCommands)
+		}
+	}
 }
 
 // TestBurstOfCacheChargesTwenty: each of twenty looked before anybody had

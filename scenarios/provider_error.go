@@ -18,6 +18,6 @@ func providerError() Scenario {
 		Steps:    []Step{Send{Client: "A"}, Join{}, Send{Client: "B"}, Join{}, Settle{}},
 		Exposes:  possibly("error/not-pinned", "claim/recovers", "effect/failure-unbacked"),
 		Stresses: []check.Stress{check.ProviderError},
-		Controls: []history.Control{{Name: "provider-failure", Min: 1}, {Name: "provider-call", Min: 2}},
+		Controls: []history.Control{{Name: "provider-failure", Min: 1}},
 	}
 }

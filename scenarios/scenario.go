@@ -122,6 +122,9 @@ func All() []Scenario {
 		waiterGivesUp(),
 		ownerFails(),
 		manyKeys(),
+		leaseOverrunKeys(),
+		workerDeathKeys(),
+		unknownOutcomeKeys(),
 	}
 }
 

@@ -65,7 +65,7 @@ type Config struct {
 	reservation.Config
 	// ProviderHonoursKeys: the provider answers a second call with one key by the
 	// outcome of the first, for at least the retention. Say so only if it does:
-	// takeovers rely on it.
+	// takeovers rely on it, and all workers on one store must say the same.
 	ProviderHonoursKeys bool
 	// Duplicates wait for the first one's result unless this says otherwise.
 	Duplicates reservation.Duplicates

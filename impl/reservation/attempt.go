@@ -60,7 +60,7 @@ func (a *attempt) handle(ctx context.Context) (idempotency.Outcome, error) {
 		case err != nil:
 			return a.storeDown(ctx, sent, err)
 		case got.Mine:
-			return a.mine(ctx, a.owned(sent, got.Record), got)
+			return a.mine(ctx, a.owned(sent, got.Record), got.Record)
 		case got.Ticket == 0:
 			return a.answer(ctx, got.Record, a.found())
 		}

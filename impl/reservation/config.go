@@ -71,7 +71,8 @@ const (
 	// ignores it, it may be a second charge. It is the zero value's meaning.
 	TakeoverRuns Takeover = "run"
 	// TakeoverRefuses runs nothing: the record stays unknown, and every attempt is
-	// told ErrUnknownOutcome until [Coordinator.Resolve].
+	// told ErrUnknownOutcome until [Coordinator.Resolve]. All coordinators on one
+	// store must agree on it, and errors must not release the key.
 	TakeoverRefuses Takeover = "refuse"
 )
 
@@ -102,8 +103,7 @@ type Config struct {
 	// Do returns. It must compare before it voids: a provider that honours keys
 	// gives both executions one effect, and then Result names the very effect that
 	// Stands names. Where nothing stands yet, another execution is under way with
-	// the same provider key, or (TakeoverRefuses) none ever will be: then do not
-	// void, but Resolve with this result once the lease has ended. Results are opaque here: only byte-equal ones are
+	// the same provider key. Results are opaque here: only byte-equal ones are
 	// taken for one effect and not reported.
 	OnOrphan func(context.Context, idempotency.Orphan)
 	Offload  Offloader     // nil: an oversized result is remembered as done-but-too-large
@@ -165,6 +165,7 @@ func (c Config) check() error {
 		{c.StoreDown != FailOpen && c.StoreDown != FailClosed, "StoreDown", fmt.Sprintf("%q is neither %q nor %q", c.StoreDown, FailOpen, FailClosed)},
 		{c.OnError != Release && c.OnError != MarkUnknown, "OnError", fmt.Sprintf("%q is neither %q nor %q", c.OnError, Release, MarkUnknown)},
 		{c.Takeover != TakeoverRuns && c.Takeover != TakeoverRefuses, "Takeover", fmt.Sprintf("%q is neither %q nor %q", c.Takeover, TakeoverRuns, TakeoverRefuses)},
+		{c.Takeover == TakeoverRefuses && c.OnError == Release, "OnError", fmt.Sprintf("%q frees a key that may have had its effect, and Takeover is %q", Release, TakeoverRefuses)},
 	}
 	for _, r := range refusals {
 		if r.refused {

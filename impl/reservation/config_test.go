@@ -17,6 +17,9 @@ func TestConfigRefusals(t *testing.T) {
 		field string
 	}{
 		{"forgotten before the last retry", reservation.Config{Retention: reservation.MinRetention - 1}, "Retention"},
+		{"no renewal can end before it begins", reservation.Config{MaxRun: -1}, "MaxRun"},
+		{"a policy that nobody knows", reservation.Config{Takeover: "ask"}, "Takeover"},
+		{"a key freed by guess, with nobody to ask", reservation.Config{Takeover: reservation.TakeoverRefuses, OnError: reservation.Release}, "OnError"},
 		{"a record outlives its lease", reservation.Config{Lease: 2 * time.Hour, Retention: time.Hour}, "Retention"},
 		{"negative", reservation.Config{Retention: -time.Hour}, "Retention"},
 		{"negative", reservation.Config{Lease: -1}, "Lease"},

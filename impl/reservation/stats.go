@@ -16,7 +16,7 @@ type Stats struct {
 	Refused     int64 // calls that ended in an error without running the action
 	Failed      int64 // calls that ran the action and ended in an error
 	StoreErrors int64 // failed calls of the store or the offloader, each try counted
-	NotStored   int64 // successes whose completion failed: a retry may run again after the lease
+	NotStored   int64 // successes that could not be written down: a retry after the lease may run again, or find the outcome unknown
 	TooLarge    int64 // results that were not kept for their size
 	LeasesLost  int64 // settlements that found the claim to be another's
 	CutOff      int64 // actions that failed after their context had ended: lease lost, or MaxRun passed

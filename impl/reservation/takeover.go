@@ -2,23 +2,27 @@ package reservation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/idemrace/idemrace/idempotency"
 	"github.com/idemrace/idemrace/store"
 )
 
+// errTakenOver is why the result of an owner that was alone is not stored.
+var errTakenOver = errors.New("the claim was taken over, by an attempt that ran nothing")
+
 // errUnresolved is what a claim gets that must neither run nor ask.
 var errUnresolved = fmt.Errorf("%w: an earlier attempt may have had its effect, and its provider cannot be asked; a reconciliation has to tell",
 	idempotency.ErrUnknownOutcome)
 
 // mine goes on with a claim that is this attempt's now.
-func (a *attempt) mine(ctx context.Context, t turn, got store.Claimed) (idempotency.Outcome, error) {
+func (a *attempt) mine(ctx context.Context, t turn, rec store.Record) (idempotency.Outcome, error) {
 	switch {
 	case a.resolves:
 		result, _ := a.act(ctx) // brings the result, and cannot fail
 		return a.complete(context.WithoutCancel(ctx), t, result)
-	case a.cfg.Takeover == TakeoverRefuses && a.uncertain(got):
+	case a.cfg.Takeover == TakeoverRefuses && uncertain(rec):
 		a.unresolved(ctx)
 		a.giveBack(context.WithoutCancel(ctx), t, store.Settlement{To: store.Unknown, Failure: errUnresolved.Error()})
 		return idempotency.Outcome{}, errUnresolved
@@ -26,13 +30,19 @@ func (a *attempt) mine(ctx context.Context, t turn, got store.Claimed) (idempote
 	return a.run(ctx, t)
 }
 
-// uncertain: a former owner may have charged under this claim. Took says so, but
-// not on a claim that is sent again because its reply was lost; that one shows in
-// the numbers. Fence and generation begin at 1 and rise together with each failure
-// known to have had no effect: where the fence is ahead, some owner went without
-// such a word. Where errors release the key, that is the policy's own doing.
-func (a *attempt) uncertain(got store.Claimed) bool {
-	return got.Took || a.cfg.OnError == MarkUnknown && got.Record.Fence > got.Record.Generation
+// uncertain: a former owner may have charged under this claim. Fence and
+// generation begin at 1 and rise together with each failure known to have had no
+// effect: where the fence is ahead, some owner went without such a word.
+// store.Claimed.Took would say less: a claim that is sent again because its reply
+// was lost has taken nothing over.
+func uncertain(rec store.Record) bool { return rec.Fence > rec.Generation }
+
+// alone: an overtaken owner made the one effect there is. Whoever took over runs
+// nothing, and nobody will: its result is true, though it cannot be written down
+// any more.
+func (a *attempt) alone(t turn, stands store.Record) bool {
+	return a.cfg.Takeover == TakeoverRefuses && t.source == idempotency.Executed && uncertain(stands) &&
+		(stands.State == store.Pending || stands.State == store.Unknown)
 }
 
 // Resolve writes down the final of a request whose outcome somebody has found out

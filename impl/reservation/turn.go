@@ -90,6 +90,10 @@ func (a *attempt) superseded(ctx context.Context, t turn, result []byte, stands 
 	if t.source == idempotency.Executed {
 		a.leaseLost(ctx)
 	}
+	if a.alone(t, stands) {
+		a.notStored(ctx, errTakenOver)
+		return idempotency.Outcome{Result: result, Source: t.source}, nil
+	}
 	out, err := a.answer(ctx, stands, idempotency.Superseded)
 	if err == nil && bytes.Equal(out.Result, result) {
 		// One effect, told twice: the provider honoured the key it was handed. To
