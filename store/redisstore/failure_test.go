@@ -209,6 +209,33 @@ func TestReplyHeld(t *testing.T) {
 	}
 }
 
+// A server that answers nothing at all, not even to the subscription, makes an
+// operation unavailable, although its caller has no deadline and the default
+// client's patience is long.
+func TestNothingAnswered(t *testing.T) {
+	for name, options := range map[string]func(addr string) *redis.Options{
+		"harness client": redisstore.Options,
+		"default client": func(addr string) *redis.Options { return &redis.Options{Addr: addr} },
+	} {
+		for what, connected := range map[string]bool{"from the start": false, "after a while": true} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				r := newRelay(t, storetest.StartRedis(t))
+				cfg := redisstore.Config{Prefix: "p:", Retry: redisstore.Retry{Within: 50 * time.Millisecond}}
+				s := open(t, redis.NewClient(options(r.addr())), cfg)
+				if connected {
+					mustClaim(t, s, claimOf("before", "a"))
+				}
+				release := r.hold()
+				defer release()
+				if _, err := s.Claim(context.WithoutCancel(t.Context()), claimOf("k", "a")); !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("claim: %v", err)
+				}
+			})
+		}
+	}
+}
+
 // When the subscription breaks, notices may be lost: all waiters claim again,
 // which makes a new one, and that one works.
 func TestSubscriptionBroken(t *testing.T) {

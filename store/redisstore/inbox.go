@@ -14,10 +14,14 @@ import (
 // errClosed: the store is closed, or was closed meanwhile.
 var errClosed = errors.New("store closed")
 
-// pingEvery is how often the subscription asks whether its connection lives, and
-// silentFor after how long without any answer it counts as broken. A connection
-// that dies without a word costs its waiters at most that long, or their limit.
 const (
+	// confirmWithin is the server's time to confirm a subscription: that of any
+	// other reply.
+	confirmWithin = ReplyTimeout
+	// pingEvery is how often the subscription asks whether its connection lives,
+	// and silentFor after how long without any answer it counts as broken. A
+	// connection that dies without a word costs its waiters at most that long, or
+	// their limit.
 	pingEvery = 5 * time.Second
 	silentFor = 12 * time.Second
 )
@@ -106,9 +110,9 @@ func (b *inbox) serve(sub *subscription) {
 
 // receive hands out messages until the connection breaks.
 func (b *inbox) receive(sub *subscription, pubsub *redis.PubSub) error {
-	confirmed := false
+	confirmed, patience := false, confirmWithin
 	for {
-		got, err := pubsub.ReceiveTimeout(sub.ctx, silentFor)
+		got, err := pubsub.ReceiveTimeout(sub.ctx, patience)
 		if err != nil {
 			return err
 		}
@@ -117,7 +121,7 @@ func (b *inbox) receive(sub *subscription, pubsub *redis.PubSub) error {
 			if confirmed {
 				return errors.New("subscription was made anew") // the client reconnected behind our back
 			}
-			confirmed = true
+			confirmed, patience = true, silentFor
 			close(sub.ready)
 		case *redis.Message:
 			b.open(got.Payload)

@@ -48,7 +48,7 @@ type Config struct {
 type Retry struct {
 	Tries  int           // 0 means DefaultTries
 	Pause  time.Duration // before the second try, doubled for each further one; 0 means DefaultPause
-	Within time.Duration // no new try after this; 0 means DefaultWithin
+	Within time.Duration // the whole operation, whatever the client's own time-outs; 0 means DefaultWithin
 }
 
 // Defaults, each with its reason.
@@ -59,7 +59,8 @@ const (
 	// DefaultPause: a server that refuses connections is known to be down after
 	// 15 ms in all; a caller who fails open must not be slowed down.
 	DefaultPause = 5 * time.Millisecond
-	// DefaultWithin is well under any lease.
+	// DefaultWithin is well under any lease, and two tries of a harness client
+	// whose replies are held back (see ReplyTimeout).
 	DefaultWithin = 2 * time.Second
 )
 

@@ -14,17 +14,18 @@ import (
 // repeat runs an operation that may be repeated: again, with the same
 // arguments, as long as the connection fails and the Retry allows.
 func (s *Store) repeat(ctx context.Context, op, name string, once func(context.Context) (any, error)) (any, error) {
-	last := time.Now().Add(s.retry.Within)
+	bounded, cancel := context.WithTimeout(ctx, s.retry.Within)
+	defer cancel()
 	pause := s.retry.Pause
 	for n := 1; ; n++ {
-		reply, err := interruptible(ctx, once)
+		reply, err := interruptible(bounded, once)
 		if s.onTry != nil {
 			s.onTry(Try{Op: op, Name: name, Number: n, Err: err})
 		}
 		if err == nil {
 			return reply, nil
 		}
-		if answered(err) || n == s.retry.Tries || time.Now().Add(pause).After(last) || !sleep(ctx, pause) {
+		if answered(err) || n == s.retry.Tries || !sleep(bounded, pause) {
 			return nil, unavailable(ctx, op, err)
 		}
 		pause *= 2

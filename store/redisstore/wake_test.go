@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -61,4 +62,15 @@ func benchmarkWake(b *testing.B, keys int) {
 	}
 	b.ReportMetric(at(0.5), "median-us")
 	b.ReportMetric(at(0.99), "p99-us")
+}
+
+// How long a claim takes to say that the server refuses connections: what a
+// coordinator that fails open adds to every request of an outage.
+func BenchmarkRefused(b *testing.B) {
+	s := open(b, redis.NewClient(redisstore.Options("127.0.0.1:1")), redisstore.Config{Prefix: "p:"})
+	for b.Loop() {
+		if _, err := s.Claim(b.Context(), claimOf("k", "a")); !errors.Is(err, store.ErrUnavailable) {
+			b.Fatal(err)
+		}
+	}
 }
