@@ -29,8 +29,8 @@ func Lookup(id string) (Invariant, bool) {
 
 // Stresses lists all stresses.
 func Stresses() []Stress {
-	return []Stress{Overlap, TwoWorkers, OwnerDies, LeaseOverrun, StoreDown, ReplyLost,
-		ProviderError, ProviderUnknown, UnknownFreed, ChargeHidden, ClientLeaves, PayloadVaries, NamesVary, Replay}
+	return []Stress{Overlap, TwoWorkers, OwnerDies, LeaseOverrun, StoreDown, ReplyLost, CompletionLost, StoreBlip, DownPastLease,
+		ProviderError, ProviderUnknown, UnknownFreed, ChargeHidden, ClientLeaves, PayloadVaries, NamesVary, Replay, PatienceEnds}
 }
 
 // Needs lists all needs.

@@ -58,6 +58,9 @@ const (
 	LeaseOverrun    Stress = "lease-overrun"
 	StoreDown       Stress = "store-down"
 	ReplyLost       Stress = "reply-lost"
+	CompletionLost  Stress = "completion-lost" // the result cannot be written, everything else can
+	StoreBlip       Stress = "store-blip"      // down while an owner runs, and back within its lease
+	DownPastLease   Stress = "down-past-lease" // down from before the charge until after the lease
 	ProviderError   Stress = "provider-error"
 	ProviderUnknown Stress = "provider-unknown"
 	ClientLeaves    Stress = "client-leaves"
@@ -66,6 +69,7 @@ const (
 	Replay          Stress = "replay"          // a result is read, by many or again
 	UnknownFreed    Stress = "unknown-retried" // an unknown outcome is asked for again within its lease
 	ChargeHidden    Stress = "charge-hidden"   // the provider charges and answers with an error
+	PatienceEnds    Stress = "patience-ends"   // a waiter's limit passes while the owner runs
 )
 
 // Need is a condition of the surroundings under which a coordinator keeps what
