@@ -129,7 +129,7 @@ func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, ti
 		if ctx.Err() != nil {
 			return neverRan(cfg), nil
 		}
-		return nil, storeError(err)
+		return nil, storeError(f.name, err)
 	}
 	defer func() {
 		if closing := b.Close(); closing != nil && err == nil {
@@ -141,7 +141,7 @@ func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, ti
 }
 
 // storeError tells mistakes from surroundings that cannot serve.
-func storeError(err error) error {
+func storeError(name string, err error) error {
 	switch {
 	case errors.Is(err, backend.ErrUnknown):
 		return usage("%w; see: idemrace list stores", err)
@@ -149,6 +149,9 @@ func storeError(err error) error {
 		return &usageError{err}
 	case errors.Is(err, backend.ErrMissing):
 		return err
+	}
+	if name == backend.Container {
+		return fmt.Errorf("%w; is the image here? --redis-image names another, --store embedded needs none", err)
 	}
 	return fmt.Errorf("%w; is it running? --store embedded needs none", err)
 }
