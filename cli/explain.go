@@ -53,7 +53,7 @@ func (a *app) explainable() []string {
 		names = append(names, inv.ID)
 	}
 	for _, e := range a.entries() {
-		names = append(names, e.Name)
+		names = append(append(names, e.Name), e.Also...)
 	}
 	return names
 }
@@ -66,7 +66,7 @@ func (a *app) explain(cmd *cobra.Command, name string, f explainFlags) error {
 		return a.print([]byte(a.invariantText(inv)))
 	}
 	for _, e := range a.entries() {
-		if e.Name == name {
+		if e.Called(name) {
 			return a.print([]byte(implText(e)))
 		}
 	}
@@ -178,6 +178,9 @@ func implText(e impl.Entry) string {
 	var l lesson
 	fmt.Fprintf(&l, "%s\n", e.Name)
 	l.prose(e.Doc)
+	if len(e.Also) > 0 {
+		l.prose("Also known as " + strings.Join(e.Also, ", ") + ".")
+	}
 	if e.Policy != "" {
 		l.head("When the store is down")
 		l.prose("It fails " + string(e.Policy) + ", unless --store-policy says otherwise.")

@@ -15,7 +15,7 @@ func (a *app) entries() []impl.Entry { return slices.Concat(impl.All(), a.extra)
 func (a *app) checkExtra() error {
 	taken := impl.Groups()
 	for _, e := range impl.All() {
-		taken = append(taken, e.Name)
+		taken = append(append(taken, e.Name), e.Also...)
 	}
 	for _, e := range a.extra {
 		if e.Name == "" || e.New == nil {
@@ -75,7 +75,7 @@ func (a *app) pickTargets(names []string) ([]impl.Entry, error) {
 	for _, name := range names {
 		members, known := a.group(name)
 		for _, e := range a.entries() {
-			if e.Name == name {
+			if e.Called(name) {
 				members = []impl.Entry{e}
 			}
 		}

@@ -35,6 +35,7 @@ type Env struct {
 // Entry is one coordinator of the catalogue.
 type Entry struct {
 	Name   string
+	Also   []string           // other names by which it is found: what the field calls its fault
 	Doc    string             // one line: what it does, not how good it is
 	Groups []string           // besides All, in which every entry is
 	Policy reservation.Policy // its own choice for a store that is down
@@ -47,6 +48,9 @@ type Entry struct {
 	Prepare func(payload []byte, fields []string) (idempotency.Fingerprint, error)
 }
 
+// Called reports whether the entry goes by that name.
+func (e Entry) Called(name string) bool { return e.Name == name || slices.Contains(e.Also, name) }
+
 // The groups.
 const (
 	Article  = "article" // the experiment's three; what runs when nothing is named
@@ -58,11 +62,16 @@ const (
 func Groups() []string { return []string{Article, Zoo, Everyone} }
 
 // All returns the catalogue, in the order in which reports show it.
-func All() []Entry {
+func All() []Entry { return slices.Concat(lesson(), plainZoo(), storeZoo()) }
+
+// lesson is the coordinators that are taught: the one that people write first, and
+// those to write instead.
+func lesson() []Entry {
 	return []Entry{
 		{
-			Name: "cache", Doc: "look up the key, else run and store: same answer, but not one effect",
-			Groups: []string{Article}, Policy: reservation.FailOpen, Lacks: cacheLacks(),
+			Name: "cache", Also: []string{"check-then-act"},
+			Doc:    "look up the key, else run and store: same answer, but not one effect",
+			Groups: []string{Article, Zoo}, Policy: reservation.FailOpen, Lacks: cacheLacks(),
 			New: func(e Env) (idempotency.Coordinator, error) { return cache.New(e.KV, e.Config) },
 		},
 		{
@@ -85,10 +94,10 @@ func All() []Entry {
 	}
 }
 
-// Lookup finds an entry by its name.
+// Lookup finds an entry by any of its names.
 func Lookup(name string) (Entry, bool) {
 	all := All()
-	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.Called(name) })
 	if i < 0 {
 		return Entry{}, false
 	}

@@ -16,6 +16,7 @@ package perprocessstore
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/idemrace/idemrace/clock"
@@ -25,6 +26,34 @@ import (
 
 // New makes one process's coordinator, with a store of its own.
 func New(kv store.KV, clk clock.Clock, cfg plain.Config) (*plain.Coordinator, error) {
-	c := &corner{kv: kv}
-	return plain.New(c, clk, cfg, plain.Parts{Claim: c.claim})
+	if cfg.NewToken == nil {
+		cfg.NewToken = rand.Text
+	}
+	return plain.New(corner{kv, cfg.NewToken() + "/"}, clk, cfg, plain.Parts{})
+}
+
+// corner is the names that begin with a word which only one process knows.
+type corner struct {
+	kv   store.KV
+	word string
+}
+
+func (c corner) Get(ctx context.Context, name string) (value []byte, found bool, err error) {
+	return c.kv.Get(ctx, c.word+name)
+}
+
+func (c corner) Set(ctx context.Context, name string, value []byte, ttl time.Duration) error {
+	return c.kv.Set(ctx, c.word+name, value, ttl)
+}
+
+func (c corner) SetNX(ctx context.Context, name string, value []byte, ttl time.Duration) (bool, error) {
+	return c.kv.SetNX(ctx, c.word+name, value, ttl)
+}
+
+func (c corner) Expire(ctx context.Context, name string, ttl time.Duration) error {
+	return c.kv.Expire(ctx, c.word+name, ttl)
+}
+
+func (c corner) Delete(ctx context.Context, name string) error {
+	return c.kv.Delete(ctx, c.word+name)
 }
