@@ -30,7 +30,8 @@ func Lookup(id string) (Invariant, bool) {
 // Stresses lists all stresses.
 func Stresses() []Stress {
 	return []Stress{Overlap, TwoWorkers, OwnerDies, LeaseOverrun, StoreDown, ReplyLost, CompletionLost, StoreBlip, DownPastLease,
-		ProviderError, ProviderUnknown, UnknownFreed, ChargeHidden, ClientLeaves, PayloadVaries, NamesVary, Replay, PatienceEnds}
+		ProviderError, ProviderUnknown, UnknownFreed, ChargeHidden, ClientLeaves, PayloadVaries, NamesVary, Replay,
+		PatienceEnds, OwnerFails, MembersMove, NamesJoin, KeyOverlong}
 }
 
 // Needs lists all needs.

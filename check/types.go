@@ -70,6 +70,10 @@ const (
 	UnknownFreed    Stress = "unknown-retried" // an unknown outcome is asked for again within its lease
 	ChargeHidden    Stress = "charge-hidden"   // the provider charges and answers with an error
 	PatienceEnds    Stress = "patience-ends"   // a waiter's limit passes while the owner runs
+	OwnerFails      Stress = "owner-fails"     // the owner fails while others wait for it
+	MembersMove     Stress = "members-move"    // the same payload comes with its members in another order
+	NamesJoin       Stress = "names-join"      // operation and key come in pairs that are one string when joined
+	KeyOverlong     Stress = "key-overlong"    // a key comes that is longer than keys may be
 )
 
 // Need is a condition of the surroundings under which a coordinator keeps what

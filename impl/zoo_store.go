@@ -103,7 +103,7 @@ func payloadZoo() []Entry {
 			Name: "no-fingerprint", Doc: "wait, but another payload is answered with the first one's result",
 			New:     func(e Env) (idempotency.Coordinator, error) { return nofingerprint.New(e.Store, e.Clock, e.Config) },
 			Prepare: nofingerprint.Prepare,
-		}, lacks(check.PayloadVaries, check.NeedsNothing, "reuse/refused", "effect/success-backed")),
+		}, lacks(check.PayloadVaries, check.NeedsNothing, "reuse/refused", "effect/success-backed", "provider/key-distinct")),
 		wounded(Entry{
 			Name: "hashes-everything", Doc: "wait, but a retry with a new trace id is refused as another request",
 			New:     func(e Env) (idempotency.Coordinator, error) { return hasheseverything.New(e.Store, e.Clock, e.Config) },
@@ -113,7 +113,8 @@ func payloadZoo() []Entry {
 			Name: "hashes-raw-bytes", Doc: "wait, but a retry with its members in another order is refused as another request",
 			New:     func(e Env) (idempotency.Coordinator, error) { return hashesrawbytes.New(e.Store, e.Clock, e.Config) },
 			Prepare: hashesrawbytes.Prepare,
-		}, lacks(check.PayloadVaries, check.NeedsNothing, "reuse/canonical", "answer/loser", "effect/failure-unbacked")),
+		}, lacks(check.PayloadVaries, check.NeedsNothing, "reuse/canonical", "answer/loser", "effect/failure-unbacked"),
+			lacks(check.MembersMove, check.NeedsNothing, "reuse/canonical", "effect/failure-unbacked")),
 		wounded(Entry{
 			Name: "in-flight-before-mismatch", Doc: "wait, but another payload that meets a claim is told to try later",
 			New: func(e Env) (idempotency.Coordinator, error) {
@@ -133,11 +134,11 @@ func nameZoo() []Entry {
 		wounded(Entry{
 			Name: "joins-names", Doc: "wait, but the stored name is operation, colon, key",
 			New: func(e Env) (idempotency.Coordinator, error) { return joinsnames.New(e.Store, e.Clock, e.Config) },
-		}, lacks(check.NamesVary, check.NeedsNothing, "scope/isolated", "answer/no-foreign", "effect/success-backed")),
+		}, lacks(check.NamesJoin, check.NeedsNothing, "scope/isolated", "answer/no-foreign", "effect/success-backed")),
 		wounded(Entry{
 			Name: "long-keys-run-free", Doc: "wait, but a key over 255 characters runs as if there were none",
 			New: func(e Env) (idempotency.Coordinator, error) { return longkeysrunfree.New(e.Store, e.Clock, e.Config) },
-		}, lacks(check.NamesVary, check.NeedsNothing, "key/hygiene", "effect/at-most-once", "answer/one-fresh", "answer/replay-equal")),
+		}, lacks(check.KeyOverlong, check.NeedsNothing, "key/hygiene", "effect/at-most-once", "answer/one-fresh", "answer/replay-equal", "record/retained")),
 		wounded(Entry{
 			Name: "truncates-keys", Doc: "wait, but a key is cut after 64 characters",
 			New: func(e Env) (idempotency.Coordinator, error) { return truncateskeys.New(e.Store, e.Clock, e.Config) },
@@ -156,6 +157,6 @@ func waiterZoo() []Entry {
 		wounded(Entry{
 			Name: "thundering-waiters", Doc: "wait, but when the owner fails its waiters run in turn",
 			New: func(e Env) (idempotency.Coordinator, error) { return thunderingwaiters.New(e.Store, e.Clock, e.Config) },
-		}, lacks(check.ChargeHidden, check.NeedsProviderKey, "effect/at-most-once", "effect/unknown-stays-unknown")),
+		}, lacks(check.OwnerFails, check.NeedsProviderKey, "effect/at-most-once", "effect/silent-duplicate", "effect/unknown-stays-unknown")),
 	}
 }
