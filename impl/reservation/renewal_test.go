@@ -96,7 +96,11 @@ func TestALostLeaseEndsTheAction(t *testing.T) {
 				s.endLeases()
 				taker := start(t.Context(), c, request(t, 100), (&till{}).held(gate))
 				lost := time.Now()
-				(<-owner).fails(t, tc.wanted...)
+				late := <-owner
+				late.fails(t, tc.wanted...)
+				if unknown := errors.Is(late.err, idempotency.ErrUnknownOutcome); unknown == errors.Is(tc.err, idempotency.ErrNoEffect) {
+					t.Errorf("unknown %v: %v", unknown, late.err)
+				}
 				if took := time.Since(lost); took > shortLease/3 {
 					t.Errorf("noticed after %v, later than the next renewal", took)
 				}
