@@ -31,6 +31,7 @@ func counters() []counter {
 	return []counter{
 		{"overlap", "pairs of attempts of one key in flight at once", overlaps},
 		{"parallel-calls", "provider calls that arrived while a call of another ref was open", parallelCalls},
+		{"entered", "attempts that asked the store for their key while another's provider call was open", entered},
 		{"replay", "answers marked as replayed or waited for; without a mark, further successes on a key", replays},
 		{"execution", "executions of an action", events(kind(history.Run))},
 		{"provider-call", "calls that arrived at the provider", events(kind(history.Arrive))},
@@ -124,7 +125,8 @@ func fired(e history.Event) bool {
 		return false
 	}
 	switch e.Op {
-	case "end-leases", "set-expiry", "provider-release":
+	case "end-leases", "set-expiry", "provider-release",
+		"store-lose-reply", "store-cut-before", "store-hold", "store-slow":
 		return e.N > 0
 	}
 	return true
@@ -165,6 +167,33 @@ func overlaps(v *view) int {
 		}
 	}
 	return n
+}
+
+// entered: the store's answer came while the call was open, so that the attempt
+// went on from there in the middle of another's charge. What has merely been
+// sent may be handled when the race is over.
+func entered(v *view) int {
+	open := map[string]map[int]bool{} // ref → attempts with a call under way
+	seen := map[int]bool{}
+	for _, e := range v.events {
+		c, o := v.byCall[e.Call], v.byOp[e.Call]
+		switch {
+		case e.Kind == history.Arrive && c != nil:
+			if open[e.Ref] == nil {
+				open[e.Ref] = map[int]bool{}
+			}
+			open[e.Ref][e.Attempt] = true
+		case e.Kind == history.Reply && c != nil:
+			delete(open[c.arrive.Ref], c.arrive.Attempt)
+		case e.Kind == history.StoreReturn && o != nil && o.attempt != nil && o.asks() && e.Seq == o.ret.Seq:
+			a := o.attempt
+			others := open[a.send.Ref]
+			if len(others) > 1 || len(others) == 1 && !others[a.send.Attempt] {
+				seen[a.send.Attempt] = true
+			}
+		}
+	}
+	return len(seen)
 }
 
 func parallelCalls(v *view) int {

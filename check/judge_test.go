@@ -70,7 +70,7 @@ func TestEachControlCounts(t *testing.T) {
 		s.ok("A", "ch_1", "executed").ok("B", "ch_1", "waited").begin("E", "settle").end("E", down).ok("E", "ch_1", "unprotected")
 	}
 	want := map[string]int{
-		"overlap": 5, "parallel-calls": 1, "replay": 1, "execution": 1, "provider-call": 2, "charge": 1,
+		"overlap": 5, "entered": 2, "parallel-calls": 1, "replay": 1, "execution": 1, "provider-call": 2, "charge": 1,
 		"fault": 3, "fault:end-leases": 1, "fault:provider-hold": 1, "fault:store-down": 0,
 		"takeover": 1, "refusal": 1, "in-progress": 1, "waiting": 1, "store-error": 1, "provider-failure": 1,
 		"late-settle": 1, "hold": 1, "hang-up": 1, "orphan": 1, "unprotected": 1,

@@ -74,6 +74,8 @@ const (
 	MembersMove     Stress = "members-move"    // the same payload comes with its members in another order
 	NamesJoin       Stress = "names-join"      // operation and key come in pairs that are one string when joined
 	KeyOverlong     Stress = "key-overlong"    // a key comes that is longer than keys may be
+	Oversize        Stress = "oversize"        // a result is larger than the limit
+	Always          Stress = "always"          // none is needed: it shows wherever it is looked at
 )
 
 // Need is a condition of the surroundings under which a coordinator keeps what

@@ -21,6 +21,12 @@ func twice() []string {
 	return []string{"effect/at-most-once", "effect/silent-duplicate", "effect/no-overlap", "effect/accounted"}
 }
 
+// unrecorded is what a second execution violates after both have been answered
+// with their own: nothing is silent, and nothing agrees.
+func unrecorded() []string {
+	return []string{"effect/at-most-once", "answer/replay-equal", "answer/one-fresh"}
+}
+
 // cacheLacks: whatever lets a second request in before the first has stored its
 // result makes a second effect. A provider that honours keys does not help: no
 // key is handed on.
@@ -31,8 +37,10 @@ func cacheLacks() []check.Lack {
 		lacks(check.Overlap, check.NeedsNothing, append(twice(), "client/abort-safe", "reuse/refused", "effect/failure-unbacked")...),
 		lacks(check.LeaseOverrun, check.NeedsNothing, append(twice(), "reuse/refused", "effect/failure-unbacked")...),
 		lacks(check.OwnerDies, check.NeedsNothing, twice()...),
-		// Failing open is running unprotected.
-		lacks(check.StoreDown, check.NeedsFailClosed, "effect/at-most-once"),
+		// Failing open is running unprotected; what could not be written is not there.
+		lacks(check.StoreDown, check.NeedsFailClosed, unrecorded()...),
+		lacks(check.CompletionLost, check.NeedsNothing, unrecorded()...),
+		lacks(check.DownPastLease, check.NeedsNothing, unrecorded()...),
 		// The action ends with the client, between the charge and the record.
 		lacks(check.ClientLeaves, check.NeedsNothing, append(twice(), "client/abort-safe")...),
 		// An unknown outcome leaves nothing behind, and the retry charges again.
@@ -52,7 +60,11 @@ func reservationLacks() []check.Lack {
 		// The dead owner has charged. Its client knows that the outcome is unknown.
 		lacks(check.OwnerDies, check.NeedsProviderKey, "effect/at-most-once"),
 		// Failing open is running unprotected.
-		lacks(check.StoreDown, check.NeedsFailClosed, "effect/at-most-once"),
+		lacks(check.StoreDown, check.NeedsFailClosed, unrecorded()...),
+		// The result could not be written before the lease had ended. With a provider
+		// that honours keys the second answer equals the first, though both are fresh.
+		lacks(check.DownPastLease, check.NeedsProviderKey, "effect/at-most-once", "answer/replay-equal"),
+		lacks(check.DownPastLease, check.NeedsNothing, "answer/one-fresh"),
 		// After the lease a new attempt may take over, and charges again.
 		lacks(check.ProviderUnknown, check.NeedsProviderKey, "effect/at-most-once", "effect/silent-duplicate", "effect/unknown-stays-unknown"),
 		// Errors free the key (the article's rule), and this one hides a charge.
@@ -66,7 +78,7 @@ func reservationLacks() []check.Lack {
 func fencedLacks() []check.Lack {
 	return slices.Concat(
 		// Failing open, if somebody asks for it, is running unprotected.
-		lacks(check.StoreDown, check.NeedsFailClosed, "effect/at-most-once"),
+		lacks(check.StoreDown, check.NeedsFailClosed, unrecorded()...),
 		// A store that comes back without a claim or a result that it had confirmed.
 		lacks(check.StoreDown, check.NeedsDurableStore, "effect/at-most-once"),
 	)

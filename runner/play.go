@@ -26,7 +26,7 @@ func (st *stage) Send(a target.Attempt) error {
 	st.rec.Record(history.Event{Kind: history.Send, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
 		Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref, Amount: a.Amount, Fingerprint: fp.String()})
 	client, hangUp := context.WithCancelCause(st.clients)
-	st.hangUps[a.Client] = hangUp
+	st.sent[a.Client] = sent{a, hangUp}
 	st.open.Go(func() {
 		defer hangUp(nil)
 		r := st.target.Send(client, a)
@@ -105,14 +105,32 @@ func (st *stage) Resume(worker string) error { return st.target.Resume(worker) }
 // errHungUp is why a client's context ends.
 var errHungUp = errors.New("the client hung up")
 
+// sent is a client's last attempt, and how to end its patience.
+type sent struct {
+	attempt target.Attempt
+	hangUp  context.CancelCauseFunc
+}
+
 func (st *stage) HangUp(client string) error {
-	hangUp, ok := st.hangUps[client]
+	s, ok := st.sent[client]
 	if !ok {
 		return fmt.Errorf("client %s has sent nothing", client)
 	}
-	st.rec.Record(history.Event{Kind: history.HangUp, Client: client})
-	hangUp(errHungUp)
+	if st.answered(client) {
+		return nil // too late to leave
+	}
+	st.rec.Record(history.Event{Kind: history.HangUp, Attempt: s.attempt.Number, Client: client, Key: s.attempt.Key, Ref: s.attempt.Ref})
+	s.hangUp(errHungUp)
 	return nil
+}
+
+func (st *stage) answered(client string) bool {
+	for _, e := range st.rec.History().Events {
+		if e.Kind == history.Answer && e.Client == client {
+			return true
+		}
+	}
+	return false
 }
 
 // Inspect records what the store holds now.

@@ -34,19 +34,21 @@ type stage struct {
 	target   *target.InProcess
 	proxy    *faultproxy.Proxy // nil if the store has no connection to cut
 
+	disturbances []disturbed // that act now
+
 	inspect store.Inspector  // past the proxy
 	control store.Controller // past the proxy
 	closers []func() error   // run in reverse order
 
 	clients  context.Context // every attempt's
 	leave    context.CancelFunc
-	hangUps  map[string]context.CancelCauseFunc // by client
+	sent     map[string]sent // by client
 	attempts int
 	open     sync.WaitGroup
 }
 
 func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, err error) {
-	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), hangUps: map[string]context.CancelCauseFunc{}}
+	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), sent: map[string]sent{}}
 	st.clients, st.leave = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {

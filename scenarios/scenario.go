@@ -125,6 +125,18 @@ func All() []Scenario {
 		leaseOverrunKeys(),
 		workerDeathKeys(),
 		unknownOutcomeKeys(),
+
+		claimReplyLost(),
+		completionReplyLost(),
+		completionCut(),
+		storeBlip(),
+		storeDownPastLease(),
+		storeDownAtRelease(),
+		redisDownRetry(),
+		slowBurst(),
+		payloadRace(),
+		hangUpBefore(),
+		chargeThenHang(),
 	}
 }
 

@@ -43,6 +43,11 @@ type Stage interface {
 
 	StoreDown() error
 	StoreUp() error
+	// Disturb lets a fault act on the way to the store, Heal ends all of them and
+	// records how often each fired, AwaitDisturbed blocks until one has.
+	Disturb(op string, d Disturbance) error
+	AwaitDisturbed(ctx context.Context) error
+	Heal() error
 	EndLeases(ctx context.Context) (int, error)
 	SetExpiry(ctx context.Context, d time.Duration) (int, error)
 	Kill(worker string) error

@@ -11,6 +11,7 @@ import (
 	"github.com/idemrace/idemrace/fakeprovider"
 	"github.com/idemrace/idemrace/history"
 	"github.com/idemrace/idemrace/idempotency"
+	"github.com/idemrace/idemrace/store"
 )
 
 // Worker is one instance of a coordinator in this process. Workers of one
@@ -145,6 +146,7 @@ func known(err error) error {
 	case errors.Is(err, fakeprovider.ErrDeclined), errors.Is(err, fakeprovider.ErrKeyReused):
 		return fmt.Errorf("%w: %w", idempotency.ErrNoEffect, err)
 	case errors.Is(err, fakeprovider.ErrAnswerLost), errors.Is(err, fakeprovider.ErrKeyInUse),
+		errors.Is(err, store.ErrLeaseLost), errors.Is(err, store.ErrRunTooLong),
 		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return fmt.Errorf("%w: %w", idempotency.ErrUnknownOutcome, err)
 	default:

@@ -25,6 +25,7 @@ type Life struct {
 
 	mu       sync.Mutex
 	resumed  chan struct{} // closed on resume; nil while running
+	frozen   chan struct{} // closed on pause, made anew on resume
 	after    int           // store calls until it pauses by itself; 0: it does not
 	stuck    bool          // somebody has met this pause
 	onPaused func()
@@ -36,7 +37,7 @@ func NewLife(onPaused func()) *Life {
 	if onPaused == nil {
 		onPaused = func() {}
 	}
-	return &Life{dead: make(chan struct{}), buried: make(chan struct{}), onPaused: onPaused}
+	return &Life{dead: make(chan struct{}), buried: make(chan struct{}), frozen: make(chan struct{}), onPaused: onPaused}
 }
 
 // Kill ends it. Killing twice is killing once.
@@ -68,7 +69,7 @@ func (l *Life) Resume() {
 	l.after = 0
 	if l.resumed != nil {
 		close(l.resumed)
-		l.resumed = nil
+		l.resumed, l.frozen = nil, make(chan struct{})
 	}
 }
 
@@ -76,6 +77,7 @@ func (l *Life) Resume() {
 func (l *Life) stop() {
 	if l.resumed == nil {
 		l.resumed, l.stuck = make(chan struct{}), false
+		close(l.frozen)
 	}
 }
 
@@ -171,22 +173,6 @@ func (w lifeStore) Settle(ctx context.Context, s store.Settlement) (store.Settle
 
 func (w lifeStore) Await(ctx context.Context, t store.Ticket, limit time.Duration) (store.Notice, error) {
 	return through(w.l, func() (store.Notice, error) { return w.s.Await(ctx, t, limit) })
-}
-
-// Keep stops renewing when the worker dies: nobody renews a dead worker's lease.
-func (w lifeStore) Keep(ctx context.Context, r store.Renewal) (context.Context, func()) {
-	kept, stop := w.s.Keep(ctx, r)
-	done := make(chan struct{})
-	var once sync.Once
-	halt := func() { once.Do(func() { close(done); stop() }) }
-	go func() {
-		select {
-		case <-w.l.dead:
-			halt()
-		case <-done:
-		}
-	}()
-	return kept, halt
 }
 
 type lifeKV struct {

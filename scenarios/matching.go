@@ -1,0 +1,40 @@
+package scenarios
+
+import (
+	"strings"
+
+	"github.com/idemrace/idemrace/faultproxy"
+	"github.com/idemrace/idemrace/store/redisstore"
+)
+
+// matching finds a command on the wire by what it means. A plain value that says
+// "state":"pending" is a claim, as the judge has it too; any other value that is
+// written is a result. A coordinator that begins by looking up has no earlier
+// command, so the look-up counts as its claim.
+func matching(of Of) faultproxy.Match {
+	return func(c faultproxy.Command) bool {
+		op, ok := redisstore.WireOp(c.Name, c.Script, c.Args)
+		if !ok {
+			return false
+		}
+		pending := pendingValue(c.Args)
+		switch op {
+		case "claim", "get":
+			return of == TheClaim
+		case "complete":
+			return of == TheCompletion
+		case "set", "setnx":
+			return pending == (of == TheClaim)
+		}
+		return false
+	}
+}
+
+func pendingValue(args []string) bool {
+	for _, a := range args {
+		if strings.Contains(a, `"state":"pending"`) {
+			return true
+		}
+	}
+	return false
+}
