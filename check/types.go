@@ -66,6 +66,7 @@ const (
 	ClientLeaves    Stress = "client-leaves"
 	PayloadVaries   Stress = "payload-varies"
 	NamesVary       Stress = "names-vary"
+	Always          Stress = "always"          // no stress at all is needed: every scenario has it
 	Replay          Stress = "replay"          // a result is read, by many or again
 	UnknownFreed    Stress = "unknown-retried" // an unknown outcome is asked for again within its lease
 	ChargeHidden    Stress = "charge-hidden"   // the provider charges and answers with an error

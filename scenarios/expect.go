@@ -8,24 +8,21 @@ import "github.com/idemrace/idemrace/check"
 //   - Not lacked under any of the scenario's stresses: it must hold.
 //   - Lacked, and surely exposed: it must be violated, else the harness has lost
 //     its teeth.
-//   - Lacked, and possibly exposed: no claim; known is false.
-//   - Lacked, and not exposed at all: the script cannot show it, so it must hold.
+//   - Lacked otherwise: no claim; known is false.
 func (s Scenario) Expect(lacks []check.Lack, invariant string, met func(check.Need) bool) (v check.Verdict, known bool) {
-	exposed, surely := s.exposes(invariant)
-	if !exposed || !s.lacked(lacks, invariant, met) {
+	if !s.lacked(lacks, invariant, met) {
 		return check.Held, true
 	}
-	return check.Violated, surely
+	return check.Violated, s.surely(invariant)
 }
 
-func (s Scenario) exposes(invariant string) (exposed, surely bool) {
+func (s Scenario) surely(invariant string) bool {
 	for _, e := range s.Exposes {
-		if e.Invariant == invariant {
-			exposed = true
-			surely = surely || e.Surely
+		if e.Invariant == invariant && e.Surely {
+			return true
 		}
 	}
-	return exposed, surely
+	return false
 }
 
 func (s Scenario) lacked(lacks []check.Lack, invariant string, met func(check.Need) bool) bool {
@@ -38,6 +35,9 @@ func (s Scenario) lacked(lacks []check.Lack, invariant string, met func(check.Ne
 }
 
 func (s Scenario) has(stress check.Stress) bool {
+	if stress == check.Always {
+		return true
+	}
 	for _, own := range s.Stresses {
 		if own == stress {
 			return true

@@ -27,8 +27,8 @@ type Scenario struct {
 	Setting Setting
 	Steps   []Step
 
-	// Exposes lists every invariant that the script can show to be violated, by
-	// any target. One that is not listed must hold whatever the target lacks.
+	// Exposes lists the invariants that the script shows to be violated, surely or
+	// possibly, by a target that lacks them under its stresses.
 	Exposes  []check.Exposure
 	Stresses []check.Stress
 	Controls []history.Control
