@@ -66,7 +66,6 @@ const (
 	ClientLeaves    Stress = "client-leaves"
 	PayloadVaries   Stress = "payload-varies"
 	NamesVary       Stress = "names-vary"
-	Always          Stress = "always"          // no stress at all is needed: every scenario has it
 	Replay          Stress = "replay"          // a result is read, by many or again
 	UnknownFreed    Stress = "unknown-retried" // an unknown outcome is asked for again within its lease
 	ChargeHidden    Stress = "charge-hidden"   // the provider charges and answers with an error
@@ -75,6 +74,7 @@ const (
 	MembersMove     Stress = "members-move"    // the same payload comes with its members in another order
 	NamesJoin       Stress = "names-join"      // operation and key come in pairs that are one string when joined
 	KeyOverlong     Stress = "key-overlong"    // a key comes that is longer than keys may be
+	WaiterLeaves    Stress = "waiter-leaves"   // a duplicate's client hangs up while the first attempt runs
 	Oversize        Stress = "oversize"        // a result is larger than the limit
 	Always          Stress = "always"          // none is needed: it shows wherever it is looked at
 )

@@ -74,7 +74,29 @@ func unique(all []check.Lack) []check.Lack {
 // listed: no scenario can stop it just there. impl/plain's own test does.
 func plainLacks() []check.Lack {
 	return slices.Concat(reservationLacks(),
-		lacks(check.LeaseOverrun, check.NeedsNothing, "reuse/refused"))
+		// The provider's key comes from the request's names, which are the same.
+		lacks(check.LeaseOverrun, check.NeedsNothing, "reuse/refused", "answer/one-fresh", "provider/key-distinct"))
+}
+
+// again is what a second execution violates whose answer is its own, and more. A
+// provider that honours keys makes one charge of the two, and so one answer, but
+// both are told as fresh.
+func again(stress check.Stress, more ...string) []check.Lack {
+	return slices.Concat(
+		lacks(stress, check.NeedsProviderKey, append(more, "effect/at-most-once", "answer/replay-equal")...),
+		lacks(stress, check.NeedsNothing, "answer/one-fresh"))
+}
+
+// retried is what a retry violates that charges though an outcome was unknown.
+func retried(stress check.Stress) []check.Lack {
+	return lacks(stress, check.NeedsProviderKey, "effect/at-most-once", "effect/unknown-stays-unknown")
+}
+
+// without drops what a member's fault happens to keep.
+func without(all []check.Lack, stress check.Stress, invariants ...string) []check.Lack {
+	return slices.DeleteFunc(all, func(l check.Lack) bool {
+		return l.Stress == stress && slices.Contains(invariants, l.Invariant)
+	})
 }
 
 // claimZoo claim badly.
@@ -82,64 +104,93 @@ func claimZoo() []Entry {
 	immortal := lacks(check.OwnerDies, check.NeedsNothing, "claim/mortal", "claim/recovers")
 	return []Entry{
 		spoilt("claim-overwrites", "claims with a plain SET: a second claim replaces the first, and no command fails",
-			reservation.FailOpen, claimoverwrites.New, plainLacks(),
-			lacks(check.Overlap, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap", "answer/replay-equal")),
+			reservation.FailOpen, claimoverwrites.New,
+			without(plainLacks(), check.LeaseOverrun, "provider/key-distinct"), overwriting()),
 		spoilt("set-then-expire", "claims with one command and sets the expiry with another: death between them blocks the key for ever",
 			reservation.FailOpen, setthenexpire.New, plainLacks(), immortal),
 		spoilt("claim-for-retention", "a claim lives as long as a result: a dead worker's key is blocked for a day",
-			reservation.FailOpen, claimforretention.New, plainLacks(), immortal),
+			reservation.FailOpen, claimforretention.New, plainLacks(), immortal, always("claim/mortal")),
 		spoilt("seconds-for-milliseconds", "sends the lease's milliseconds as seconds: a claim lives a thousand times too long",
-			reservation.FailOpen, secondsformilliseconds.New, plainLacks(), immortal),
+			reservation.FailOpen, secondsformilliseconds.New, plainLacks(), immortal, always("claim/mortal")),
 		spoilt("stale-takeover", "reads a claim that has ended, and replaces whatever stands there by then",
-			reservation.FailOpen, staletakeover.New, plainLacks(),
-			lacks(check.LeaseOverrun, check.NeedsNothing, "record/final-is-final", "effect/at-most-once")),
+			reservation.FailOpen, staletakeover.New, plainLacks(), again(check.LeaseOverrun, "answer/loser"),
+			lacks(check.LeaseOverrun, check.NeedsNothing, "record/final-is-final")),
 		spoilt("own-claim-is-a-rival", "a claim whose reply was lost is taken for another's: in progress, but nobody runs",
 			reservation.FailOpen, ownclaimisarival.New, plainLacks(),
 			lacks(check.ReplyLost, check.NeedsNothing, "answer/in-progress-true")),
 	}
 }
 
+// overwriting: a claim keeps nobody out, its owner is nobody's, and no key is handed
+// on, so that a provider's help does not reach it.
+func overwriting() []check.Lack {
+	twice := []string{"effect/at-most-once", "effect/no-overlap", "answer/replay-equal", "answer/one-fresh", "answer/loser", "claim/fenced", "record/final-is-final"}
+	return slices.Concat(
+		lacks(check.Overlap, check.NeedsNothing, twice...),
+		lacks(check.Overlap, check.NeedsNothing, "reuse/refused"),
+		// Of two answers one is not heard: what is heard agrees.
+		lacks(check.WaiterLeaves, check.NeedsNothing, "effect/silent-duplicate", "client/abort-safe"),
+		lacks(check.LeaseOverrun, check.NeedsNothing, twice...),
+		lacks(check.OwnerDies, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap"),
+		lacks(check.CompletionLost, check.NeedsNothing, "effect/at-most-once", "answer/replay-equal", "answer/one-fresh"),
+		lacks(check.DownPastLease, check.NeedsNothing, "effect/at-most-once", "answer/replay-equal"),
+		lacks(check.UnknownFreed, check.NeedsNothing, "effect/at-most-once", "effect/unknown-stays-unknown"),
+		lacks(check.ProviderUnknown, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap", "effect/silent-duplicate", "effect/unknown-stays-unknown"),
+	)
+}
+
 // resultZoo keep a result badly, or give it back badly.
 func resultZoo() []Entry {
 	return []Entry{
 		spoilt("errors-are-cached", "a failure is kept as a result is: every retry is told of it, and none tries again",
-			reservation.FailOpen, errorsarecached.New, plainLacks(),
+			reservation.FailOpen, errorsarecached.New,
+			without(plainLacks(), check.ProviderUnknown, "effect/silent-duplicate"), // the hidden charge stays the only one
 			lacks(check.ProviderError, check.NeedsNothing, "error/not-pinned")),
 		spoilt("empty-replay", "the replay says that all went well, and is empty",
-			reservation.FailOpen, emptyreplay.New, plainLacks(),
-			lacks(check.Replay, check.NeedsNothing, "answer/replay-equal")),
+			reservation.FailOpen, emptyreplay.New, plainLacks(), always("answer/replay-equal", "effect/success-backed"),
+			lacks(check.Replay, check.NeedsNothing, "answer/replay-equal", "effect/success-backed"),
+			lacks(check.ClientLeaves, check.NeedsNothing, "client/abort-safe"),
+			lacks(check.LeaseOverrun, check.NeedsNothing, "answer/loser")),
 		spoilt("replay-is-conflict", "a finished key is answered with: in progress",
-			reservation.FailOpen, replayisconflict.New, plainLacks(),
-			lacks(check.Replay, check.NeedsNothing, "claim/recovers", "answer/loser")),
+			reservation.FailOpen, replayisconflict.New, plainLacks(), always("claim/recovers", "answer/loser", "answer/in-progress-true"),
+			lacks(check.Replay, check.NeedsNothing, "claim/recovers", "answer/loser", "answer/in-progress-true")),
 		spoilt("forgets-early", "a result lives only as long as a lease",
-			reservation.FailOpen, forgetsearly.New, plainLacks(),
+			reservation.FailOpen, forgetsearly.New, plainLacks(), always("record/retained"),
 			lacks(check.Replay, check.NeedsNothing, "record/retained")),
 		spoilt("oversize-runs-again", "a result over the limit is not kept, and the key is free again",
-			reservation.FailOpen, oversizerunsagain.New, plainLacks(),
-			lacks(check.Replay, check.NeedsNothing, "effect/at-most-once")),
+			reservation.FailOpen, oversizerunsagain.New, plainLacks(), again(check.Oversize),
+			lacks(check.Oversize, check.NeedsNothing, "record/retained")),
 	}
 }
 
 // workerZoo are safe as long as there is one worker.
 func workerZoo() []Entry {
 	return []Entry{
+		// A lock in memory has no lease: it ends with its holder, or not at all.
 		spoilt("per-process-lock", "the lock is in one worker's memory, only results are shared: two workers both run",
-			reservation.FailOpen, perprocesslock.New, plainLacks(),
-			lacks(check.TwoWorkers, check.NeedsNothing, "effect/at-most-once")),
+			reservation.FailOpen, perprocesslock.New,
+			without(plainLacks(), check.LeaseOverrun, "effect/at-most-once", "reuse/refused", "answer/one-fresh", "provider/key-distinct"),
+			again(check.TwoWorkers, "answer/loser"), lacks(check.TwoWorkers, check.NeedsNothing, "record/final-is-final"),
+			again(check.CompletionLost), retried(check.UnknownFreed)),
 		spoilt("per-process-store", "each worker has a store of its own: to the other one a retry is a new request",
 			reservation.FailOpen, perprocessstore.New, plainLacks(),
-			lacks(check.TwoWorkers, check.NeedsNothing, "effect/at-most-once", "answer/one-fresh")),
+			again(check.TwoWorkers, "answer/loser"), lacks(check.TwoWorkers, check.NeedsNothing, "record/retained"), retried(check.UnknownFreed)),
 	}
 }
 
 // outageZoo are declared to fail closed, and run while the store is down.
 func outageZoo() []Entry {
+	defiant := lacks(check.StoreDown, check.NeedsNothing, "store/outage-policy")
 	return []Entry{
 		spoilt("falls-back-to-memory", "while the store is down it keeps its records in its own memory, and says so to nobody",
-			reservation.FailClosed, fallsbacktomemory.New, plainLacks(),
-			lacks(check.StoreDown, check.NeedsNothing, "store/outage-policy", "effect/at-most-once")),
+			reservation.FailClosed, fallsbacktomemory.New, plainLacks(), defiant, again(check.StoreDown)),
 		spoilt("swallows-outage", "the store's error is swallowed: it runs as if the key had been claimed",
-			reservation.FailClosed, swallowsoutage.New, plainLacks(),
-			lacks(check.StoreDown, check.NeedsNothing, "store/outage-policy", "effect/at-most-once")),
+			reservation.FailClosed, swallowsoutage.New, plainLacks(), defiant, again(check.StoreDown)),
 	}
+}
+
+// always lists invariants that no stress is needed to violate: it shows wherever it
+// is looked at.
+func always(invariants ...string) []check.Lack {
+	return lacks(check.Always, check.NeedsNothing, invariants...)
 }

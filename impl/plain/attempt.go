@@ -141,8 +141,11 @@ func (a *Attempt) Run(ctx context.Context, source idempotency.Source) (idempoten
 func (a *Attempt) execute(ctx context.Context) ([]byte, error) {
 	ctx, cancel := a.Clock.WithDeadline(ctx, a.leaseEnd.Add(-a.Config.CompleteFor))
 	defer cancel()
-	return a.Act(idempotency.WithProviderKey(ctx, a.Req.ProviderKey(1)))
+	return a.Act(idempotency.WithProviderKey(ctx, a.parts.ProviderKey(a)))
 }
+
+// ProviderKey is the first generation's: a release leaves nothing to count by.
+func (a *Attempt) ProviderKey() string { return a.Req.ProviderKey(1) }
 
 // superseded answers for an owner that was overtaken with what stands, and reports
 // its own effect. If another payload has taken the key since, this effect is the

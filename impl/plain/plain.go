@@ -75,6 +75,8 @@ type Parts struct {
 	Answer func(*Attempt, Value, idempotency.Source) (idempotency.Outcome, error)
 	// StoreDown decides when Claim has failed. (StoreDown)
 	StoreDown func(context.Context, *Attempt, error) (idempotency.Outcome, error)
+	// ProviderKey is what is handed on to the provider; "" is no key. (ProviderKey)
+	ProviderKey func(*Attempt) string
 	// Complete keeps the result: nil, or the value that stands in its way. (Complete)
 	Complete func(context.Context, *Attempt, []byte) (*Value, error)
 	// Fail gives the key back after the action's error, and returns what the caller
@@ -93,6 +95,9 @@ func (p Parts) withDefaults() Parts {
 		p.StoreDown = func(ctx context.Context, a *Attempt, err error) (idempotency.Outcome, error) {
 			return a.StoreDown(ctx, err)
 		}
+	}
+	if p.ProviderKey == nil {
+		p.ProviderKey = (*Attempt).ProviderKey
 	}
 	if p.Complete == nil {
 		p.Complete = func(ctx context.Context, a *Attempt, result []byte) (*Value, error) { return a.Complete(ctx, result) }

@@ -5,7 +5,8 @@
 // the first one's; the first one's result is then written over the second one's
 // claim. No command fails and nobody gets an error: both charge, and both are
 // answered with a charge of their own. Since every claim is everybody's, it is no
-// use to look whose it is before the result is stored.
+// use to look whose it is before the result is stored. Nor is there a second layer:
+// no key is handed on to the provider, to which two calls are two orders.
 //
 // Seen in idempot-js, issue 182.
 //
@@ -23,7 +24,7 @@ import (
 
 // New makes the coordinator.
 func New(kv store.KV, clk clock.Clock, cfg plain.Config) (*plain.Coordinator, error) {
-	return plain.New(kv, clk, cfg, plain.Parts{Claim: claim, Complete: complete})
+	return plain.New(kv, clk, cfg, plain.Parts{Claim: claim, ProviderKey: none, Complete: complete})
 }
 
 func claim(ctx context.Context, a *plain.Attempt) (*plain.Value, error) {
@@ -33,6 +34,8 @@ func claim(ctx context.Context, a *plain.Attempt) (*plain.Value, error) {
 	}
 	return nil, a.Put(ctx, a.Pending(), a.Config.Lease)
 }
+
+func none(*plain.Attempt) string { return "" }
 
 func complete(ctx context.Context, a *plain.Attempt, result []byte) (*plain.Value, error) {
 	return nil, a.Put(ctx, a.Done(result), a.Config.Retention)

@@ -32,13 +32,17 @@ type locks struct {
 	held map[string]plain.Value
 }
 
-// claim locks, then looks for a result: the right order, in the wrong place.
+// claim looks for a result, locks, and looks again, for the lock may have been
+// another's until a moment ago: the right order, in the wrong place.
 func (l *locks) claim(ctx context.Context, a *plain.Attempt) (*plain.Value, error) {
+	stands, err := a.Read(ctx)
+	if stands != nil || err != nil {
+		return stands, err
+	}
 	if holder := l.lock(a); holder != nil {
 		return holder, nil
 	}
-	stands, err := a.Read(ctx)
-	if stands != nil || err != nil {
+	if stands, err = a.Read(ctx); stands != nil || err != nil {
 		l.unlock(a)
 	}
 	return stands, err

@@ -1,6 +1,7 @@
 // Package staletakeover takes an expired claim over without looking again.
 //
-// What is wrong: the end of the lease stands in the value. A GET finds a claim that
+// What is wrong: the end of the lease stands in the value, and the store's own
+// expiry, a little later, only cleans up. A GET finds a claim that
 // has ended, and a plain SET replaces it by the reader's own. The pause between the
 // GET and the SET is what kills it: a garbage collection, a slow network, or no
 // more than bad luck. In it the owner completes, or a third one takes over; the SET
@@ -16,11 +17,16 @@ package staletakeover
 
 import (
 	"context"
+	"time"
 
 	"github.com/idemrace/idemrace/clock"
 	"github.com/idemrace/idemrace/impl/plain"
 	"github.com/idemrace/idemrace/store"
 )
+
+// grace is by how much a claim outlives its lease, for others to see that it has
+// ended.
+const grace = time.Second
 
 // New makes the coordinator.
 func New(kv store.KV, clk clock.Clock, cfg plain.Config) (*plain.Coordinator, error) {
@@ -30,14 +36,15 @@ func New(kv store.KV, clk clock.Clock, cfg plain.Config) (*plain.Coordinator, er
 func claim(ctx context.Context, a *plain.Attempt) (*plain.Value, error) {
 	mine := a.Pending()
 	mine.LeaseEnd = a.Clock.Now().Add(a.Config.Lease)
+	ttl := a.Config.Lease + grace
 	stands, err := a.Read(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case stands == nil:
-		return a.Claim(ctx, mine, a.Config.Retention)
+		return a.Claim(ctx, mine, ttl)
 	case stands.State == store.Pending && stands.LeaseEnd.Before(a.Clock.Now()):
-		return nil, a.Put(ctx, mine, a.Config.Retention)
+		return nil, a.Put(ctx, mine, ttl)
 	}
 	return stands, nil
 }
