@@ -135,11 +135,36 @@ type Notice struct {
 
 // Renewal asks for a lease to be kept up while an action runs.
 type Renewal struct {
-	Name   string
+	Name string
+	// Token of the owner. Without one the lease is renewed whoever owns it, as an
+	// EXPIRE by name does. Coordinators always give theirs; that one can forget it,
+	// and what comes of that, is shown in impl/zoo.
 	Token  string
 	Lease  time.Duration // each renewal's new length, from the store's time
 	Every  time.Duration // pause between renewals; 0 means a third of Lease
 	MaxRun time.Duration // no renewal after this; must be > 0
+	// Each, if set, makes every single renewal: it calls renew, at most once, and
+	// returns what that returned. Whoever wraps a Store records or holds renewals
+	// with it; see Within.
+	Each func(renew func() (kept bool, err error)) (bool, error)
+}
+
+// Renew makes one renewal, through Each if that is set. Keep calls it for each.
+func (r Renewal) Renew(renew func() (kept bool, err error)) (bool, error) {
+	if r.Each == nil {
+		return renew()
+	}
+	return r.Each(renew)
+}
+
+// Within returns r with each renewal made through wrap, and that through the Each
+// which r had before: the outer wrapper of a Store stays the outer one.
+func (r Renewal) Within(wrap func(renew func() (bool, error)) (bool, error)) Renewal {
+	outer := r
+	r.Each = func(renew func() (bool, error)) (bool, error) {
+		return outer.Renew(func() (bool, error) { return wrap(renew) })
+	}
+	return r
 }
 
 // Store has the atomic operations of a reservation. Implementations are safe

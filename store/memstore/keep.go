@@ -38,7 +38,7 @@ func (s *Store) keep(ctx context.Context, cancel context.CancelCauseFunc, r stor
 			cancel(store.ErrRunTooLong)
 			return
 		case <-tick.C:
-			if !s.renew(r) {
+			if mine, err := r.Renew(func() (bool, error) { return s.renew(r), nil }); err == nil && !mine {
 				cancel(store.ErrLeaseLost)
 				return
 			}
@@ -46,14 +46,15 @@ func (s *Store) keep(ctx context.Context, cancel context.CancelCauseFunc, r stor
 	}
 }
 
-// renew lengthens the lease if the claim is still the caller's, also when the
-// lease has ended and nobody took over.
+// renew lengthens the lease if the claim is still the caller's (or anybody's, if
+// the caller does not say who it is), also when the lease has ended and nobody
+// took over.
 func (s *Store) renew(r store.Renewal) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clk.Now()
 	e, err := s.findRecord(r.Name, now)
-	if err != nil || e == nil || e.record.State != store.Pending || e.record.Token != r.Token {
+	if err != nil || e == nil || e.record.State != store.Pending || r.Token != "" && e.record.Token != r.Token {
 		return false
 	}
 	e.lease = now.Add(r.Lease)

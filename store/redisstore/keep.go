@@ -36,7 +36,7 @@ func (s *Store) keep(ctx context.Context, cancel context.CancelCauseFunc, r stor
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if mine, err := s.renew(ctx, r); err == nil && !mine {
+			if mine, err := r.Renew(func() (bool, error) { return s.renew(ctx, r) }); err == nil && !mine {
 				cancel(store.ErrLeaseLost)
 				return
 			}

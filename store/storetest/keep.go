@@ -16,6 +16,8 @@ var keepLaws = []law{
 	{"settled", "a final record is not renewed", keepSettled},
 	{"max-run", "after MaxRun the claim is no longer renewed, and the context ends with ErrRunTooLong", keepMaxRun},
 	{"stop", "after stop has returned nothing is renewed", keepStop},
+	{"each", "every single renewal is made through Each, and none that stops there", keepEach},
+	{"anybody", "without a token the claim is kept up whoever owns it, and nobody's is not", keepAnybody},
 	{"context", "the kept context carries the caller's values and ends with it", keepContext},
 }
 
@@ -122,4 +124,76 @@ func keepContext(l lab) {
 	}
 	cancel()
 	l.ends(kept, context.Canceled)
+}
+
+// Whoever wraps a store sees single renewals only there.
+func keepEach(l lab) {
+	c := claimOf("k", "a")
+	c.Lease = time.Minute
+	if !l.claim(c).Mine {
+		l.Fatal("not claimed")
+	}
+	asked, made, through := make(chan struct{}), make(chan bool), make(chan bool)
+	r := often("k", "a")
+	r.Each = func(renew func() (bool, error)) (bool, error) {
+		asked <- struct{}{}
+		if !<-through {
+			return false, errors.New("stopped on its way")
+		}
+		kept, err := renew()
+		made <- kept && err == nil
+		return kept, err
+	}
+	kept, stop := l.Store.Keep(l.ctx, r)
+	receive(l, asked)
+	through <- false
+	receive(l, asked)
+	if left := l.record("k").LeaseLeft; left > time.Minute {
+		l.Fatalf("renewed although it was stopped on its way: %v left", left)
+	}
+	through <- true
+	if !receive(l, made) || l.record("k").LeaseLeft < lease/2 {
+		l.Fatalf("the renewal was not made: %+v", l.record("k"))
+	}
+	if kept.Err() != nil {
+		l.Fatalf("an error is no lost lease, but: %v", context.Cause(kept))
+	}
+	go func() { // so that it can stop
+		for range asked {
+			through <- false
+		}
+	}()
+	stop()
+	close(asked)
+}
+
+// receive is bounded: a store that never asks fails the law.
+func receive[T any](l lab, from <-chan T) T {
+	l.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-l.ctx.Done():
+		l.Fatal("no renewal came by")
+		panic("unreachable")
+	}
+}
+
+// That is what EXPIRE does; a coordinator must not do so.
+func keepAnybody(l lab) {
+	l.own("k", "a")
+	l.endLeases()
+	c := claimOf("k", "b")
+	c.Lease = time.Minute
+	if !l.twin().claim(c).Mine {
+		l.Fatal("not taken over")
+	}
+	kept, stop := l.Store.Keep(l.ctx, often("k", ""))
+	defer stop()
+	l.until("the other's lease is renewed", func() bool { return l.record("k").LeaseLeft > lease/2 })
+	if r := l.record("k"); r.Token != "b" || kept.Err() != nil {
+		l.Fatalf("a renewal changed more than the lease: %+v, %v", r, kept.Err())
+	}
+	l.applied(finalOf("k", "b", "ch_1"))
+	l.ends(kept, store.ErrLeaseLost)
 }
