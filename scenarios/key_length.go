@@ -27,7 +27,7 @@ func keyLength() Scenario {
 			Send{Client: "G", Operation: "a:b", Key: "c", Ref: "r6"}, Join{}, Settle{},
 		},
 		Exposes:  possibly("key/hygiene", "scope/isolated", "effect/at-most-once", "answer/no-foreign"),
-		Stresses: []check.Stress{check.NamesVary},
+		Stresses: []check.Stress{check.NamesVary, check.NamesJoin, check.KeyOverlong},
 		Controls: []history.Control{{Name: "replay", Min: 1}, {Name: "charge", Min: 3}},
 	}
 }

@@ -54,7 +54,7 @@ func overlongKey() Scenario {
 		Why:      "A key that is too long may be refused, or protected; what it may not is to run as if there were none.",
 		Steps:    []Step{Send{Client: "A", Key: strings.Repeat("k", 300)}, Join{}, Send{Client: "B", Key: strings.Repeat("k", 300)}, Join{}, Settle{}},
 		Exposes:  join(surely("key/hygiene", "effect/at-most-once"), possibly("answer/one-fresh", "answer/replay-equal")),
-		Stresses: []check.Stress{check.NamesVary},
+		Stresses: []check.Stress{check.NamesVary, check.KeyOverlong},
 	}
 }
 
@@ -69,7 +69,7 @@ func joinedNames() Scenario {
 			Send{Client: "B", Operation: "a:b", Key: "c", Ref: "r2"}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("scope/isolated"), possibly("answer/no-foreign", "effect/success-backed", "provider/key-distinct")),
-		Stresses: []check.Stress{check.NamesVary},
+		Stresses: []check.Stress{check.NamesVary, check.NamesJoin},
 		Controls: []history.Control{{Name: "charge", Min: 1}},
 	}
 }

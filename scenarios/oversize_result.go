@@ -1,6 +1,9 @@
 package scenarios
 
-import "github.com/idemrace/idemrace/history"
+import (
+	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/history"
+)
 
 // oversizeResult: what is too large to keep must still be remembered as done.
 func oversizeResult() Scenario {
@@ -12,7 +15,8 @@ func oversizeResult() Scenario {
 			"It is done, and too large to replay; or it is kept elsewhere and a reference is stored.",
 		Setting:  Setting{MaxResult: 1 << 10},
 		Steps:    []Step{Send{Client: "A", Pad: 4 << 10}, Join{}, Send{Client: "B", Pad: 4 << 10}, Join{}, Settle{}},
-		Exposes:  possibly("effect/at-most-once", "answer/replay-equal"),
+		Exposes:  join(surely("effect/at-most-once"), possibly("answer/replay-equal")),
+		Stresses: []check.Stress{check.Oversize},
 		Controls: []history.Control{{Name: "charge", Min: 1}},
 	}
 }

@@ -50,7 +50,7 @@ func memberOrder() Scenario {
 		Why:      "A JSON object has no order, and serialisers do not keep one. Who hashes raw bytes refuses honest retries.",
 		Steps:    []Step{Send{Client: "A"}, Join{}, Send{Client: "B", Reordered: true}, Join{}, Settle{}},
 		Exposes:  surely("reuse/canonical"),
-		Stresses: []check.Stress{check.PayloadVaries},
+		Stresses: []check.Stress{check.PayloadVaries, check.MembersMove},
 		Controls: []history.Control{{Name: "charge", Min: 1}},
 	}
 }

@@ -51,7 +51,7 @@ func completionCut() Scenario {
 		},
 		Setting:  Setting{WaitLimit: 200 * time.Millisecond, Lease: 4 * time.Second},
 		Exposes:  join(surely("effect/at-most-once"), possibly("answer/one-fresh", "answer/replay-equal", "claim/recovers", "effect/accounted", "effect/silent-duplicate")),
-		Stresses: []check.Stress{check.CompletionLost},
+		Stresses: []check.Stress{check.CompletionLost, check.PatienceEnds},
 		Controls: []history.Control{{Name: "fault:store-cut-before", Min: 1}, {Name: "charge", Min: 1}},
 	}
 }

@@ -34,7 +34,7 @@ func waiterGivesUp() Scenario {
 			Release{All: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("effect/at-most-once"), possibly("effect/silent-duplicate", "effect/accounted", "effect/no-overlap", "answer/loser", "answer/one-fresh", "answer/replay-equal")),
-		Stresses: []check.Stress{check.Overlap},
+		Stresses: []check.Stress{check.Overlap, check.PatienceEnds},
 		Controls: []history.Control{{Name: "overlap", Min: 1}},
 	}
 }
@@ -56,7 +56,7 @@ func ownerFails() Scenario {
 			Release{All: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("effect/at-most-once"), possibly("effect/no-overlap", "effect/unknown-stays-unknown", "effect/accounted", "effect/silent-duplicate", "answer/loser", "effect/failure-unbacked")),
-		Stresses: []check.Stress{check.Overlap, check.ChargeHidden},
+		Stresses: []check.Stress{check.Overlap, check.ChargeHidden, check.OwnerFails},
 		Controls: []history.Control{{Name: "overlap", Min: 10}, {Name: "provider-failure", Min: 1}},
 	}
 }
