@@ -17,6 +17,7 @@ import (
 	"github.com/idemrace/idemrace/impl/zoo/nofingerprint"
 	"github.com/idemrace/idemrace/impl/zoo/releaseonlostcommit"
 	"github.com/idemrace/idemrace/impl/zoo/releasewithouttoken"
+	"github.com/idemrace/idemrace/impl/zoo/renewsanybody"
 	"github.com/idemrace/idemrace/impl/zoo/thunderingwaiters"
 	"github.com/idemrace/idemrace/impl/zoo/truncateskeys"
 	"github.com/idemrace/idemrace/impl/zoo/unscoped"
@@ -61,6 +62,10 @@ func ownerZoo() []Entry {
 		}, lacks(check.LeaseOverrun, check.NeedsNothing, "claim/fenced", "record/final-is-final", "answer/one-fresh"),
 			// One charge is one answer, whoever writes it.
 			lacks(check.LeaseOverrun, check.NeedsProviderKey, "answer/replay-equal", "answer/loser")),
+		wounded(Entry{
+			Name: "renews-anybody", Doc: "wait with a heartbeat, but it keeps up the lease of whoever owns the claim",
+			New: func(e Env) (idempotency.Coordinator, error) { return renewsanybody.New(e.Store, e.Clock, e.Config) },
+		}, lacks(check.LeaseOverrun, check.NeedsNothing, "claim/fenced")),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/idemrace/idemrace/clock"
 	"github.com/idemrace/idemrace/idempotency"
@@ -63,6 +64,65 @@ func ownerScripts() []zooScript {
 			s.say("%d orphans", s.orphans.Load())
 		}, "B ch_1 executed, A ch_2 executed, C ch_2 replayed, 0 orphans", "B ch_1 executed, A ch_1 superseded, C ch_1 replayed, 1 orphans"},
 	}
+}
+
+// The renewal's core in the catalogue is fenced; the new owner is not a client of
+// either, but a worker that has claimed and died.
+func TestRenewsAnybodyBesideFenced(t *testing.T) {
+	wants := map[string]string{
+		"renews-anybody": "the dead owner's lease holds, and A is still at it",
+		"fenced":         "the dead owner's lease has ended, and A has stopped: " + store.ErrLeaseLost.Error(),
+	}
+	for name, want := range wants {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScene(t, name)
+			stop := make(chan struct{})
+			var inside context.Context
+			a := s.start("A", func(ctx context.Context) ([]byte, error) {
+				inside = ctx
+				<-stop
+				return s.charge(ctx)
+			})
+			s.takeOver()
+			time.Sleep(2 * reservation.DefaultLease)
+			got := "the dead owner's lease has ended"
+			if s.record().LeaseLeft > 0 {
+				got = "the dead owner's lease holds"
+			}
+			if cause := context.Cause(inside); cause != nil {
+				got += ", and A has stopped: " + cause.Error()
+			} else {
+				got += ", and A is still at it"
+			}
+			if got != want {
+				t.Errorf("%s:\n got  %s\n want %s", name, got, want)
+			}
+			close(stop)
+			<-a
+		})
+	}
+}
+
+// takeOver claims the one key as another worker does, which then dies.
+func (s *scene) takeOver() {
+	s.t.Helper()
+	s.endLeases()
+	r := s.record()
+	got, err := s.mem.Claim(s.t.Context(), store.Claim{Name: r.Name, Fingerprint: r.Fingerprint, Fingerprints: []string{r.Fingerprint},
+		Token: "the-dead", Lease: reservation.DefaultLease, Retention: reservation.DefaultRetention})
+	if !got.Mine || err != nil {
+		s.t.Fatalf("not taken over: %+v, %v", got, err)
+	}
+}
+
+// record is the one record.
+func (s *scene) record() store.Record {
+	s.t.Helper()
+	records, err := s.mem.Records(s.t.Context())
+	if err != nil || len(records) != 1 {
+		s.t.Fatalf("records: %v, %v", records, err)
+	}
+	return records[0]
 }
 
 // lateFailure: A is overtaken by B and fails while B runs; then C comes.
