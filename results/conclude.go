@@ -9,7 +9,8 @@ const (
 
 // Conclude sets a judged cell's verdict, expectation and whether the two agree,
 // from its findings and controls: the worst of each. A failed control makes a
-// cell inconclusive unless something is violated.
+// cell inconclusive unless something is violated; then what it leaves open
+// beside the violation is not held against the cell.
 func Conclude(c *Cell) {
 	c.Verdict, c.Expected, c.AsExpected = held, held, true
 	for _, control := range c.Controls {
@@ -20,7 +21,10 @@ func Conclude(c *Cell) {
 	for _, f := range c.Findings {
 		c.Verdict = worse(c.Verdict, f.Verdict)
 		c.Expected = worse(c.Expected, f.Expected)
-		c.AsExpected = c.AsExpected && AsExpected(f)
+	}
+	for _, f := range c.Findings {
+		open := c.Verdict == violated && f.Verdict == inconclusive && f.Expected != violated
+		c.AsExpected = c.AsExpected && (open || AsExpected(f))
 	}
 	if c.Verdict == inconclusive {
 		c.AsExpected = false

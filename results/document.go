@@ -33,6 +33,7 @@ type Run struct {
 	Store       Store     `json:"store"`
 	Cells       []Cell    `json:"cells"`
 	Summary     Summary   `json:"summary"`
+	Selftest    *Matrix   `json:"selftest,omitempty"` // of selftest only
 }
 
 // Tool says what made the run.

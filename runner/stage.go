@@ -220,7 +220,7 @@ func (st *stage) commands(h *history.History) int {
 	}
 	n := 0
 	for _, e := range h.Events {
-		if e.Kind == history.StoreCall && e.Op != "await" {
+		if e.Kind == history.StoreCall && e.Op != history.OpAwait && e.Op != history.OpKeep { // neither sends one
 			n++
 		}
 	}

@@ -10,7 +10,7 @@ import "github.com/idemrace/idemrace/check"
 //     its teeth.
 //   - Lacked otherwise: no claim; known is false.
 func (s Scenario) Expect(lacks []check.Lack, invariant string, met func(check.Need) bool) (v check.Verdict, known bool) {
-	if !s.lacked(lacks, invariant, met) {
+	if len(s.Lacked(lacks, invariant, met)) == 0 {
 		return check.Held, true
 	}
 	return check.Violated, s.surely(invariant)
@@ -25,13 +25,16 @@ func (s Scenario) surely(invariant string) bool {
 	return false
 }
 
-func (s Scenario) lacked(lacks []check.Lack, invariant string, met func(check.Need) bool) bool {
+// Lacked are the lacks of an invariant that this scenario's stresses touch and
+// the surroundings do not mend.
+func (s Scenario) Lacked(lacks []check.Lack, invariant string, met func(check.Need) bool) []check.Lack {
+	var touched []check.Lack
 	for _, l := range lacks {
 		if l.Invariant == invariant && s.has(l.Stress) && (l.Unless == check.NeedsNothing || !met(l.Unless)) {
-			return true
+			touched = append(touched, l)
 		}
 	}
-	return false
+	return touched
 }
 
 func (s Scenario) has(stress check.Stress) bool {
