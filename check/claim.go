@@ -101,7 +101,7 @@ func meet(h *holder, former map[*attempt]*op, o *op, against map[int]*holder) {
 
 func mutates(name string) bool {
 	switch name {
-	case history.OpSettle, history.OpSet, history.OpExpire, history.OpDelete:
+	case history.OpSettle, history.OpSet, history.OpExpire, history.OpDelete, history.OpRenew:
 		return true
 	}
 	return false
@@ -168,7 +168,7 @@ func writeWords(o *op) string {
 		return fmt.Sprintf("the settlement (%s)", o.call.State)
 	case history.OpSet:
 		return "the result"
-	case history.OpExpire:
+	case history.OpExpire, history.OpRenew:
 		return "the renewal"
 	}
 	return "the release"

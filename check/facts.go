@@ -88,7 +88,8 @@ func (v *view) last() history.Event {
 // failed: the store did not do it, or nobody can know. Waits and renewals are
 // left out: they end with errors in the course of nature.
 func (o *op) failed() bool {
-	if o.call.Op == history.OpAwait || o.call.Op == history.OpKeep {
+	switch o.call.Op {
+	case history.OpAwait, history.OpKeep, history.OpRenew:
 		return false
 	}
 	return o.ret.Seq == 0 || o.ret.Err != ""

@@ -284,7 +284,7 @@ func fromBytes(bytes []byte) *history.History {
 			Client: pick("A", "B", ""), Worker: pick("w1", "w2"), Operation: pick("pay", "refund"), Key: pick("k", " k", "", "k2"), Ref: pick("r", "r2", ""),
 			Fingerprint: pick("f", "f2", ""), Amount: int64(next() % 3), Answer: pick("ok", "ok", "in-progress", "key-reused", "declined", "error", "unknown", "owner-failed", "store-unavailable", "hung-up"),
 			Source: pick("executed", "replayed", "unprotected", ""), Charge: pick("ch_1", "ch_2", ""), Body: pick("", "x"), Name: pick("n", "n2", ""), Token: pick("t", "t2", ""),
-			Op:    pick("claim", "settle", "await", "keep", "get", "set", "setnx", "expire", "delete", "end-leases", "set-expiry", "store-down", "store-up", "worker-kill", "provider-hold"),
+			Op:    pick("claim", "settle", "await", "keep", "renew", "get", "set", "setnx", "expire", "delete", "end-leases", "set-expiry", "store-down", "store-up", "worker-kill", "provider-hold"),
 			State: pick("", "pending", "done", "free", "unknown"), Fence: int64(next() % 3), Generation: int64(next() % 3), TTLMS: int64(next()*20 - 100), LeaseMS: int64(next() * 10),
 			Mine: bits&1 > 0, Took: bits&2 > 0, Applied: bits&4 > 0, N: bits & 1, ProviderKey: pick("", "p", "p2"), Effect: pick("charge", "refund"), Class: pick("ok", "error", "unknown", "no-effect"),
 			Err: pick("", "", "boom"),

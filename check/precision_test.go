@@ -29,6 +29,12 @@ func TestNothingIsChargedWithALegalHistory(t *testing.T) {
 			s.at(20).send("B").refuseClaim("B").say("B", "in-progress")
 			s.at(40).fault("end-leases").send("C").claim("C", 2).run("C").arrive("C", providerKey("p")).reply("C").ran("C", "ok").settle("C", "done", true).ok("C", "ch_1", "executed").settled()
 		}},
+		{"a heartbeat finds that the claim is another's", func(s *story) {
+			s.at(0).send("A").claim("A", 1).run("A").arrive("A", providerKey("p"))
+			s.at(30).begin("A", "renew").end("A", func(e *history.Event) { e.Applied = true })
+			s.at(50).fault("end-leases").send("B").claim("B", 2).begin("A", "renew").end("A")
+			s.at(60).say("A", "unknown").say("B", "in-progress")
+		}},
 		{"twenty duplicates are told: in progress", func(s *story) {
 			s.at(0).send("A").claim("A", 1).run("A").arrive("A")
 			for i := range 20 {
@@ -290,6 +296,10 @@ func TestEachWayToBreakALaw(t *testing.T) {
 		}},
 		{"a heartbeat renews whoever's claim it is", "claim/fenced", func(s *story) {
 			s.send("A").plain("A", "setnx", "pending", 30_000).fault("end-leases").send("B").plain("B", "setnx", "pending", 30_000).plain("A", "expire", "", 30_000)
+		}},
+		{"a heartbeat without an owner", "claim/fenced", func(s *story) {
+			s.send("A").claim("A", 1).fault("end-leases").send("B").claim("B", 2)
+			s.begin("A", "renew").end("A", func(e *history.Event) { e.Applied = true })
 		}},
 		{"a settlement under a borrowed token", "claim/fenced", func(s *story) {
 			s.send("A").claim("A", 1).fault("end-leases").send("B").claim("B", 2)

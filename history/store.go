@@ -15,6 +15,7 @@ const (
 	OpSettle = "settle"
 	OpAwait  = "await"
 	OpKeep   = "keep"
+	OpRenew  = "renew" // one renewal of a keep
 	OpGet    = "get"
 	OpSet    = "set"
 	OpSetNX  = "setnx"
@@ -22,10 +23,10 @@ const (
 	OpDelete = "delete"
 )
 
-// Store returns inner with every call recorded as one of worker's. What it
-// cannot see are single renewals, which the store sends by itself: a Keep is one
-// call that returns when it is stopped, with an error if the lease was lost or
-// ran too long.
+// Store returns inner with every call recorded as one of worker's. A Keep is one
+// call that returns when it is stopped, with an error if the lease was lost or ran
+// too long; the renewals in between, which the store sends by itself, are calls
+// too, and Applied if they lengthened a lease.
 func Store(rec *Recorder, worker string, inner store.Store) store.Store {
 	return &recordedStore{calls: calls{rec, worker}, inner: inner}
 }
@@ -100,12 +101,22 @@ func (s *recordedStore) Await(ctx context.Context, t store.Ticket, limit time.Du
 func (s *recordedStore) Keep(ctx context.Context, r store.Renewal) (context.Context, func()) {
 	end := s.begin(ctx, Event{Op: OpKeep, Name: r.Name, Token: r.Token, LeaseMS: r.Lease.Milliseconds()})
 	end.Token = r.Token
-	kept, stop := s.inner.Keep(ctx, r)
+	kept, stop := s.inner.Keep(ctx, r.Within(func(renew func() (bool, error)) (bool, error) {
+		return s.renewal(ctx, r, renew)
+	}))
 	var once sync.Once
 	return kept, func() {
 		stop()
 		once.Do(func() { s.end(end, lost(kept)) })
 	}
+}
+
+func (s *recordedStore) renewal(ctx context.Context, r store.Renewal, renew func() (bool, error)) (bool, error) {
+	end := s.begin(ctx, Event{Op: OpRenew, Name: r.Name, Token: r.Token, LeaseMS: r.Lease.Milliseconds()})
+	kept, err := renew()
+	end.Applied = kept && err == nil
+	s.end(end, err)
+	return kept, err
 }
 
 // lost is why a kept context ended, if renewal ended it: a plain stop is no error.

@@ -125,6 +125,55 @@ func TestKeepReturnsOnceWithTheReasonOfALostLease(t *testing.T) {
 	}
 }
 
+// Single renewals are the store's own doing, so they are seen inside Keep only.
+func TestRenewalsAreRecorded(t *testing.T) {
+	down := fmt.Errorf("%w: refused", store.ErrUnavailable)
+	for _, row := range []struct {
+		kept    bool
+		err     error
+		applied bool
+		said    string
+		why     string
+	}{
+		{true, nil, true, "", "the lease is longer now"},
+		{false, nil, false, "", "another owns the claim"},
+		{true, down, false, down.Error(), "nobody knows"},
+	} {
+		rec := newRecorder()
+		inner := &keeper{}
+		held := 0
+		outer := store.Renewal{Name: "k", Token: "t", Lease: time.Second}.Within(func(renew func() (bool, error)) (bool, error) {
+			held = len(rec.History().Events)
+			return renew()
+		})
+		_, stop := history.Store(rec, "w", inner).Keep(history.WithAttempt(t.Context(), 3), outer)
+		kept, err := inner.renewal.Renew(func() (bool, error) { return row.kept, row.err })
+		if kept != row.kept || !errors.Is(err, row.err) {
+			t.Errorf("%s: the answer was changed: %v, %v", row.why, kept, err)
+		}
+		if held != 1 {
+			t.Errorf("%s: recorded as called before the outer wrapper let it pass: %d events", row.why, held)
+		}
+		stop()
+		wantEvents(t, rec,
+			history.Event{Kind: history.StoreCall, Call: 1, Op: "keep", Attempt: 3, Worker: "w", Name: "k", Token: "t", LeaseMS: 1000},
+			history.Event{Kind: history.StoreCall, Call: 2, Op: "renew", Attempt: 3, Worker: "w", Name: "k", Token: "t", LeaseMS: 1000},
+			history.Event{Kind: history.StoreReturn, Call: 2, Op: "renew", Attempt: 3, Worker: "w", Name: "k", Applied: row.applied, Err: row.said},
+			history.Event{Kind: history.StoreReturn, Call: 1, Op: "keep", Attempt: 3, Worker: "w", Name: "k", Token: "t"})
+	}
+}
+
+// keeper remembers what it was asked to keep up.
+type keeper struct {
+	scripted
+	renewal store.Renewal
+}
+
+func (k *keeper) Keep(ctx context.Context, r store.Renewal) (context.Context, func()) {
+	k.renewal = r
+	return ctx, func() {}
+}
+
 // mapKV is the smallest KV: expiry is not needed here.
 type mapKV map[string][]byte
 
