@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/idemrace/idemrace/faultproxy/resp"
 )
@@ -21,6 +22,9 @@ const (
 	ToClient
 )
 
+// Command is one command of a client's, as far as the proxy keeps it.
+type Command = resp.Command
+
 // Chunk is some bytes on their way, as the proxy happened to read them: they may
 // be half a command or a dozen.
 type Chunk struct {
@@ -29,7 +33,19 @@ type Chunk struct {
 	Bytes     []byte // not to be changed, nor kept after Pass
 	// Commands are those that these bytes complete, handshakes among them (see
 	// Data). End counts from the first of Bytes. Only on the way to the store.
-	Commands []resp.Command
+	Commands []Command
+	// Replies are those that begin in these bytes. Only on the way to the client.
+	Replies []Reply
+	// Arrived is when the proxy read the bytes. What the store sends is read as it
+	// comes, although earlier bytes may still be held by a fault.
+	Arrived time.Time
+}
+
+// Reply is where the reply to a command begins. Pushes, a subscription's messages
+// and its confirmations are no replies.
+type Reply struct {
+	Command Command
+	Start   int // counted from the first of Bytes
 }
 
 // Fault disturbs what passes. A new kind of fault is one file with one type.
@@ -43,8 +59,20 @@ type Fault interface {
 	Pass(ctx context.Context, c Chunk) ([]byte, error)
 }
 
+// Ender is a Fault that wants to be told when it acts no more, to let go of what
+// it holds.
+type Ender interface {
+	End()
+}
+
+// Sender is a Fault that wants to be told when a chunk that it was asked about has
+// been sent, as far as the faults let it, or could not be.
+type Sender interface {
+	Sent(c Chunk)
+}
+
 // Disturb makes a fault act on all links, on those that are open too, until end
-// is called. Several faults act one after the other, each on what the one before
+// is called; end tells an Ender. Several faults act one after the other, each on what the one before
 // has left of the bytes, and of the commands.
 func (p *Proxy) Disturb(f Fault) (end func()) {
 	return p.faults.add(f)
@@ -53,7 +81,7 @@ func (p *Proxy) Disturb(f Fault) (end func()) {
 // faults are those that act now.
 type faults struct {
 	mu     sync.RWMutex
-	acting []*Fault // by pointer: faults need not be comparable
+	acting acting // by pointer: faults need not be comparable
 }
 
 func (fs *faults) add(f Fault) (end func()) {
@@ -62,35 +90,66 @@ func (fs *faults) add(f Fault) (end func()) {
 	defer fs.mu.Unlock()
 	fs.acting = append(slices.Clone(fs.acting), entry)
 	return func() {
-		fs.mu.Lock()
-		defer fs.mu.Unlock()
-		fs.acting = slices.DeleteFunc(slices.Clone(fs.acting), func(e *Fault) bool { return e == entry })
+		fs.remove(entry)
+		if e, ok := f.(Ender); ok {
+			e.End()
+		}
 	}
 }
 
-// pass sends a chunk through the faults. It holds no lock while they block, which
-// is why add copies.
-func (fs *faults) pass(ctx context.Context, c Chunk) ([]byte, error) {
+func (fs *faults) remove(entry *Fault) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	fs.acting = slices.DeleteFunc(slices.Clone(fs.acting), func(e *Fault) bool { return e == entry })
+}
+
+// now is a list that stays as it is: add and remove copy.
+func (fs *faults) now() acting {
 	fs.mu.RLock()
-	acting := fs.acting
-	fs.mu.RUnlock()
-	for _, f := range acting {
+	defer fs.mu.RUnlock()
+	return fs.acting
+}
+
+// acting are the faults that one chunk has to do with.
+type acting []*Fault
+
+// pass sends a chunk through the faults. It holds no lock while they block.
+func (a acting) pass(ctx context.Context, c Chunk) ([]byte, error) {
+	for _, f := range a {
 		b, err := (*f).Pass(ctx, c)
 		if err != nil {
 			return b, err
 		}
-		c.Bytes, c.Commands = b, within(c.Commands, len(b))
+		c.Bytes, c.Commands, c.Replies = b, within(c.Commands, len(b)), beginningWithin(c.Replies, len(b))
 	}
 	return c.Bytes, nil
 }
 
+// sent tells those that want to know that a chunk is through.
+func (a acting) sent(c Chunk) {
+	for _, f := range a {
+		if s, ok := (*f).(Sender); ok {
+			s.Sent(c)
+		}
+	}
+}
+
 // within is the commands that end in the first n bytes. A fault may use End as an
 // index, whatever acted before it.
-func within(commands []resp.Command, n int) []resp.Command {
+func within(commands []Command, n int) []Command {
 	for i, c := range commands {
 		if c.End > int64(n) {
 			return commands[:i]
 		}
 	}
 	return commands
+}
+
+func beginningWithin(replies []Reply, n int) []Reply {
+	for i, r := range replies {
+		if r.Start >= n {
+			return replies[:i]
+		}
+	}
+	return replies
 }

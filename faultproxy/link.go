@@ -1,13 +1,23 @@
 package faultproxy
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/idemrace/idemrace/faultproxy/resp"
+)
+
+const (
+	// chunkSize is how much is read at once.
+	chunkSize = 32 << 10
+	// readAhead is how many chunks of one link are read before they are delivered.
+	readAhead = 64
 )
 
 // link is one client's connection and the one to the store that belongs to it.
@@ -51,20 +61,23 @@ func (l *link) serve() {
 	if err != nil || !l.connect(store) {
 		return
 	}
-	var toStore sync.WaitGroup
-	toStore.Go(func() {
-		if err := l.pump(ToStore, store, l.client, l.scanner()); errors.Is(err, io.EOF) {
+	var others sync.WaitGroup
+	pairs := newPairs()
+	others.Go(func() {
+		if err := l.pump(l.client, store, pairs); errors.Is(err, io.EOF) {
 			// The client has nothing more to say, and may still listen.
 			_ = store.(*net.TCPConn).CloseWrite()
 			return
 		}
 		l.cut()
 	})
-	if err := l.pump(ToClient, l.client, store, nil); errors.Is(err, io.EOF) {
+	arrived := make(chan arrival, readAhead)
+	others.Go(func() { l.read(store, arrived) })
+	if err := l.deliver(arrived, pairs); errors.Is(err, io.EOF) {
 		l.hangUp()
 	}
 	l.cut()
-	toStore.Wait()
+	others.Wait()
 }
 
 // connect takes over the connection to the store, unless the link was cut
@@ -108,14 +121,18 @@ func (l *link) close(prepare func(client *net.TCPConn)) {
 	}
 }
 
-// pump passes bytes on, in one direction, until a connection ends or a fault
-// cuts it. The error is never nil; io.EOF is an end in order.
-func (l *link) pump(d Direction, to io.Writer, from io.Reader, scan *scanner) error {
-	buf := make([]byte, 32<<10)
+// pump passes on what the client sends, until a connection ends or a fault cuts
+// it. The error is never nil; io.EOF is an end in order.
+func (l *link) pump(from io.Reader, to io.Writer, pairs *pairs) error {
+	buf, scan := make([]byte, chunkSize), l.scanner()
 	for {
 		n, err := from.Read(buf)
 		if n > 0 {
-			if err := l.pass(d, to, buf[:n], scan); err != nil {
+			b := buf[:n]
+			chunk := Chunk{Link: l.number, Direction: ToStore, Bytes: b, Commands: scan.scan(b), Arrived: time.Now()}
+			// Counted before it is sent: whoever has an answer can rely on it.
+			l.proxy.count.add(chunk.Commands)
+			if err := l.pass(to, chunk, pairs); err != nil {
 				return err
 			}
 		}
@@ -125,24 +142,73 @@ func (l *link) pump(d Direction, to io.Writer, from io.Reader, scan *scanner) er
 	}
 }
 
-// pass counts before it sends: whoever has an answer can rely on it that the
-// command was counted.
-func (l *link) pass(d Direction, to io.Writer, b []byte, scan *scanner) error {
-	chunk := Chunk{Link: l.number, Direction: d, Bytes: b, Commands: scan.scan(b)}
-	l.proxy.count.add(chunk.Commands)
-	b, fault := l.proxy.faults.pass(l.running, chunk)
-	if len(b) > 0 {
-		if _, err := to.Write(b); err != nil {
-			return err
+// arrival is what one read from the store gave.
+type arrival struct {
+	bytes []byte
+	at    time.Time
+	err   error
+}
+
+// read reads what the store sends as it comes, ahead of what is delivered, so
+// that a fault can tell how late bytes are already.
+func (l *link) read(from io.Reader, arrived chan<- arrival) {
+	buf := make([]byte, chunkSize)
+	for {
+		n, err := from.Read(buf)
+		select {
+		case arrived <- arrival{bytes.Clone(buf[:n]), time.Now(), err}:
+		case <-l.running.Done():
+			return
+		}
+		if err != nil {
+			return
 		}
 	}
-	return fault
+}
+
+// deliver passes on what the store has sent. Its error is as pump's.
+func (l *link) deliver(arrived <-chan arrival, pairs *pairs) error {
+	for {
+		var a arrival
+		select {
+		case a = <-arrived:
+		case <-l.running.Done():
+			return context.Cause(l.running)
+		}
+		if len(a.bytes) > 0 {
+			chunk := Chunk{Link: l.number, Direction: ToClient, Bytes: a.bytes, Replies: pairs.received(a.bytes), Arrived: a.at}
+			if err := l.pass(l.client, chunk, pairs); err != nil {
+				return err
+			}
+		}
+		if a.err != nil {
+			return a.err
+		}
+	}
+}
+
+// pass sends what the faults leave of a chunk. The commands among it are awaited
+// before they are sent, since the reply may come at once.
+func (l *link) pass(to io.Writer, c Chunk, pairs *pairs) error {
+	acting := l.proxy.faults.now()
+	defer acting.sent(c)
+	b, fault := acting.pass(l.running, c)
+	pairs.sent(within(c.Commands, len(b)))
+	var err error
+	if len(b) > 0 {
+		_, err = to.Write(b)
+	}
+	var all *fall
+	if errors.As(fault, &all) {
+		l.proxy.fall(l.running, all)
+	}
+	return cmp.Or(err, fault)
 }
 
 // scanner finds the commands of one link's stream, chunk by chunk.
 type scanner struct {
 	resp  *resp.Scanner
-	found []resp.Command
+	found []Command
 	seen  int64 // bytes scanned before this chunk
 }
 
@@ -156,11 +222,8 @@ func (l *link) scanner() *scanner {
 }
 
 // scan returns the commands that these bytes complete, each End counted from the
-// chunk's first byte; none for the direction that has no scanner.
-func (s *scanner) scan(b []byte) []resp.Command {
-	if s == nil {
-		return nil
-	}
+// chunk's first byte.
+func (s *scanner) scan(b []byte) []Command {
 	s.found = nil
 	_, _ = s.resp.Write(b)
 	s.seen += int64(len(b))

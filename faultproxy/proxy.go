@@ -41,6 +41,8 @@ type Proxy struct {
 	stop    context.CancelFunc
 	work    sync.WaitGroup // links
 
+	falls sync.WaitGroup // faults that take the proxy down
+
 	turn      sync.Mutex // held by Up, Down and Close, each as a whole
 	closed    bool
 	listener  net.Listener   // nil while down
@@ -119,15 +121,20 @@ func (p *Proxy) Up() error {
 // Closing twice is harmless. The error is always nil.
 func (p *Proxy) Close() error {
 	p.stop() // first: an Up that is trying gives up
+	p.close()
+	p.falls.Wait() // no link is left that could begin one
+	return nil
+}
+
+func (p *Proxy) close() {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if p.closed {
-		return nil
+		return
 	}
 	p.closed = true
 	p.goDown()
 	p.release()
-	return nil
 }
 
 // accept takes connections from ln until goDown closes it.

@@ -2,21 +2,26 @@
 //
 // A [Scanner] is handed the stream piece by piece, cut anywhere, and says which
 // commands have been completed. It frames arrays of bulk strings and inline
-// commands, pipelined or not. It keeps a command's name and the head of its first
-// argument, never an argument as a whole: half a gigabyte on its way to the store
-// costs nothing here.
+// commands, pipelined or not. It keeps a command's name and the heads of its first
+// arguments, never an argument as a whole: half a gigabyte on its way to the store
+// costs nothing here. A [ReplyScanner] does the same for what comes back, in RESP2
+// and RESP3.
 //
 // The package refuses to read from a connection, to change a byte, and to guess:
-// at the first byte that is no command (TLS, garbage) it stops for good. That is
+// at the first byte that is no command (TLS, garbage), or no reply, it stops for good. That is
 // why it is not redcon's reader, which buffers whole commands, and whose parser
 // indexes with negative lengths; redcon splits the inline commands, which are
-// short. Replies are not framed here.
+// short. It refuses streamed strings and aggregates too ("$?", "*?"): RESP3 has
+// them, Redis does not send them.
 package resp
 
 import (
 	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"strconv"
 	"strings"
 
@@ -24,10 +29,14 @@ import (
 )
 
 const (
-	// MaxKept is how many bytes of a name or first argument are kept. The longest
-	// names of Redis have about 20, and a script's digest, the first argument of
-	// EVALSHA, has 40.
+	// MaxKept is how many bytes of a name, an argument or an element are kept. The
+	// longest names of Redis have about 20, and a script's digest, the first argument
+	// of EVALSHA, has 40.
 	MaxKept = 64
+	// MaxArgs is how many arguments are kept. What changes a command's meaning comes
+	// early: the NX of "SET key value NX GET PX 100" and of "SET key value PX 100 NX"
+	// is among the first six.
+	MaxArgs = 6
 	// MaxInline is how long an inline command may be: Redis' own limit
 	// (PROTO_INLINE_MAX_SIZE).
 	MaxInline = 64 << 10
@@ -43,9 +52,13 @@ var ErrNotCommands = errors.New("resp: not a stream of commands")
 
 // Command is one complete command.
 type Command struct {
-	Name  string // upper case, its first MaxKept bytes
-	First string // the first argument, its first MaxKept bytes; "" if there is none
-	End   int64  // where it ends: the number of bytes of the stream up to its last
+	Name string   // upper case, its first MaxKept bytes
+	Args []string // the first MaxArgs arguments, of each the first MaxKept bytes
+	// Script is which script is called: its SHA-1 digest in lower-case hex, whether
+	// the command brings the source (EVAL) or the digest (EVALSHA). "" for others.
+	Script string
+	Count  int64 // how many arguments there are, kept or not
+	End    int64 // where it ends: the number of bytes of the stream up to its last
 }
 
 // state is what the next byte belongs to.
@@ -71,7 +84,8 @@ type Scanner struct {
 	index int64  // of the present argument; the name is 0
 	left  int64  // bytes of the present argument still to come, "\r\n" among them
 	name  []byte
-	first []byte
+	kept  [MaxArgs][]byte
+	sum   hash.Hash // of an EVAL's source; nil for other commands
 }
 
 // NewScanner returns a scanner that calls found, from inside Write, with every
@@ -92,7 +106,7 @@ func (s *Scanner) Write(p []byte) (int, error) {
 		s.offset += int64(used)
 		p = p[used:]
 		if complete {
-			s.found(Command{Name: upper(s.name), First: string(s.first), End: s.offset})
+			s.found(s.command())
 		}
 	}
 	return n, nil
@@ -119,7 +133,10 @@ func (s *Scanner) step(p []byte) (used int, complete bool) {
 // begin tells by its first byte what kind of command follows. TLS begins with
 // byte 22, so that it is found out before anything is kept of it.
 func (s *Scanner) begin(c byte) {
-	s.line, s.name, s.first, s.index = s.line[:0], s.name[:0], s.first[:0], 0
+	s.line, s.name, s.index, s.sum = s.line[:0], s.name[:0], 0, nil
+	for i := range s.kept {
+		s.kept[i] = s.kept[i][:0]
+	}
 	switch {
 	case c == '*':
 		s.state = array
@@ -163,6 +180,9 @@ func (s *Scanner) readLength(p []byte) int {
 		return used
 	}
 	s.state, s.left = argument, n+2
+	if s.index == 1 && brings(s.name) {
+		s.sum = sha1.New()
+	}
 	return used
 }
 
@@ -191,14 +211,37 @@ func (s *Scanner) readArgument(p []byte) (used int, complete bool) {
 	return 1, true
 }
 
-// keep remembers the head of a name or first argument, and nothing of the others.
+// keep remembers the head of a name or early argument, and nothing of the others.
 func (s *Scanner) keep(p []byte) {
-	switch s.index {
-	case 0:
+	switch i := s.index - 1; {
+	case i < 0:
 		s.name = appendUpTo(s.name, p, MaxKept)
-	case 1:
-		s.first = appendUpTo(s.first, p, MaxKept)
+	case i < MaxArgs:
+		s.kept[i] = appendUpTo(s.kept[i], p, MaxKept)
 	}
+	if s.sum != nil && s.index == 1 {
+		s.sum.Write(p)
+	}
+}
+
+// command is the one that has just been completed; index has counted its parts.
+func (s *Scanner) command() Command {
+	c := Command{Name: upper(s.name), Count: s.index - 1, End: s.offset}
+	for _, arg := range s.kept[:min(c.Count, MaxArgs)] {
+		c.Args = append(c.Args, string(arg))
+	}
+	switch {
+	case s.sum != nil:
+		c.Script = hex.EncodeToString(s.sum.Sum(nil))
+	case c.Count > 0 && (c.Name == "EVALSHA" || c.Name == "EVALSHA_RO"):
+		c.Script = strings.ToLower(c.Args[0]) // Redis takes either case
+	}
+	return c
+}
+
+// brings reports whether a command of that name brings a script's source.
+func brings(name []byte) bool {
+	return strings.EqualFold(string(name), "EVAL") || strings.EqualFold(string(name), "EVAL_RO")
 }
 
 func (s *Scanner) readInline(p []byte) (used int, complete bool) {
@@ -219,9 +262,12 @@ func (s *Scanner) readInline(p []byte) (used int, complete bool) {
 		s.fail("inline command %.20q", args[0])
 		return used, false
 	}
-	s.name = appendUpTo(s.name, args[0], MaxKept)
-	if len(args) > 1 {
-		s.first = appendUpTo(s.first, args[1], MaxKept)
+	for _, arg := range args {
+		if s.index == 1 && brings(s.name) {
+			s.sum = sha1.New()
+		}
+		s.keep(arg)
+		s.index++
 	}
 	return used, true
 }

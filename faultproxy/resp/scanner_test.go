@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/tidwall/redcon"
 
 	"github.com/idemrace/idemrace/faultproxy/resp"
@@ -48,16 +49,21 @@ func TestStreams(t *testing.T) {
 	}{
 		{"", nil, false, "nothing has been sent"},
 		{command("ping"), []resp.Command{{Name: "PING", End: 14}}, false, "names are told in upper case: Redis does not care"},
-		{command("EVALSHA", "5f3a", "1", "k"), []resp.Command{{Name: "EVALSHA", First: "5f3a", End: 41}}, false, "the digest tells which script it is"},
-		{command("GET", "a") + command("GET", "b"), []resp.Command{{Name: "GET", First: "a", End: 20}, {Name: "GET", First: "b", End: 40}}, false, "a pipeline is as many commands"},
-		{command("SET", "", ""), []resp.Command{{Name: "SET", End: 25}}, false, "empty arguments are arguments"},
-		{command("SET", "k", "*3\r\n$3\r\nDEL\r\n"), []resp.Command{{Name: "SET", First: "k", End: 40}}, false, "what looks like a command inside a value is none"},
-		{command(long, long), []resp.Command{{Name: strings.ToUpper(long[:64]), First: long[:64], End: 420}}, false, "only the head is kept"},
+		{command("EVALSHA", "5f3a", "1", "k"), []resp.Command{{Name: "EVALSHA", Args: []string{"5f3a", "1", "k"}, Script: "5f3a", Count: 3, End: 41}}, false, "the digest tells which script it is"},
+		{command("GET", "a") + command("GET", "b"), []resp.Command{{Name: "GET", Args: []string{"a"}, Count: 1, End: 20}, {Name: "GET", Args: []string{"b"}, Count: 1, End: 40}}, false, "a pipeline is as many commands"},
+		{command("SET", "", ""), []resp.Command{{Name: "SET", Args: []string{"", ""}, Count: 2, End: 25}}, false, "empty arguments are arguments"},
+		{command("SET", "k", "*3\r\n$3\r\nDEL\r\n"), []resp.Command{{Name: "SET", Args: []string{"k", "*3\r\n$3\r\nDEL\r\n"}, Count: 2, End: 40}}, false, "what looks like a command inside a value is none"},
+		{command("SET", "1", "2", "3", "4", "5", "6", "7"), []resp.Command{{Name: "SET", Args: []string{"1", "2", "3", "4", "5", "6"}, Count: 7, End: 62}}, false, "only the first arguments are kept, all are counted"},
+		{command("eval", "return 1", "0"), []resp.Command{{Name: "EVAL", Args: []string{"return 1", "0"}, Script: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", Count: 2, End: 35}}, false, "a script that is sent is known by the digest that SCRIPT LOAD would give it"},
+		{"EVAL 'return 1' 0\r\n", []resp.Command{{Name: "EVAL", Args: []string{"return 1", "0"}, Script: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", Count: 2, End: 19}}, false, "inline too"},
+		{command("EVALSHA", "AB", "0"), []resp.Command{{Name: "EVALSHA", Args: []string{"AB", "0"}, Script: "ab", Count: 2, End: 32}}, false, "Redis takes a digest in either case"},
+		{command("EVALSHA"), []resp.Command{{Name: "EVALSHA", End: 17}}, false, "without arguments it calls no script"},
+		{command(long, long), []resp.Command{{Name: strings.ToUpper(long[:64]), Args: []string{long[:64]}, Count: 1, End: 420}}, false, "only the head is kept"},
 		{"PING\r\n", []resp.Command{{Name: "PING", End: 6}}, false, "an inline command"},
-		{"set k \"a b\"\nGET k\r\n", []resp.Command{{Name: "SET", First: "k", End: 12}, {Name: "GET", First: "k", End: 19}}, false, "inline, with quotes and a bare line feed"},
+		{"set k \"a b\"\nGET k\r\n", []resp.Command{{Name: "SET", Args: []string{"k", "a b"}, Count: 2, End: 12}, {Name: "GET", Args: []string{"k"}, Count: 1, End: 19}}, false, "inline, with quotes and a bare line feed"},
 		{"\r\n\nPING\r\n", []resp.Command{{Name: "PING", End: 9}}, false, "Redis skips empty lines"},
 		{"*0\r\n*-1\r\n" + command("PING"), []resp.Command{{Name: "PING", End: 23}}, false, "Redis skips empty arrays"},
-		{command("GET", "a") + "*2\r\n$3\r\nGET\r\n$5\r\nab", []resp.Command{{Name: "GET", First: "a", End: 20}}, false, "a command that was cut off was not sent"},
+		{command("GET", "a") + "*2\r\n$3\r\nGET\r\n$5\r\nab", []resp.Command{{Name: "GET", Args: []string{"a"}, Count: 1, End: 20}}, false, "a command that was cut off was not sent"},
 
 		{"\x16\x03\x01\x02\x00\x01\x00\n", nil, true, "TLS"},
 		{command("PING") + "\x00", []resp.Command{{Name: "PING", End: 14}}, true, "garbage after a command"},
@@ -143,11 +149,11 @@ func FuzzScanner(f *testing.F) {
 		}
 		end := int64(0)
 		for _, c := range whole {
-			if c.End <= end || c.End > int64(len(stream)) || len(c.Name) > resp.MaxKept || len(c.First) > resp.MaxKept {
+			if c.End <= end || c.End > int64(len(stream)) || len(c.Name) > resp.MaxKept || len(c.Args) > resp.MaxArgs || c.Count < int64(len(c.Args)) {
 				t.Errorf("command %+v after %d, of %d bytes", c, end, len(stream))
 			}
 			// Nothing beyond its end is needed to find it: never an over-read.
-			if upTo, _ := scan(stream[:c.End]); len(upTo) == 0 || upTo[len(upTo)-1] != c {
+			if upTo, _ := scan(stream[:c.End]); len(upTo) == 0 || !cmp.Equal(upTo[len(upTo)-1], c) {
 				t.Errorf("%+v is not found in the bytes up to its end", c)
 			}
 			if short, _ := scan(stream[:c.End-1]); len(short) > 0 && short[len(short)-1].End >= c.End {
@@ -184,7 +190,7 @@ func agree(t *testing.T, stream []byte, want resp.Command) {
 		}
 		if len(args) > 0 {
 			name := string(args[0][:min(len(args[0]), resp.MaxKept)])
-			if !strings.EqualFold(name, want.Name) || len(rest) != 0 {
+			if !strings.EqualFold(name, want.Name) || len(rest) != 0 || !cmp.Equal(want.Args, heads(args[1:]), cmpopts.EquateEmpty()) || want.Count != int64(len(args)-1) {
 				t.Errorf("redcon: %q and %d bytes left, want %+v", args, len(rest), want)
 			}
 			return
@@ -192,4 +198,12 @@ func agree(t *testing.T, stream []byte, want resp.Command) {
 		stream = rest
 	}
 	t.Errorf("redcon found nothing for %+v", want)
+}
+
+// heads is what is kept of arguments.
+func heads(args [][]byte) (kept []string) {
+	for _, a := range args[:min(len(args), resp.MaxArgs)] {
+		kept = append(kept, string(a[:min(len(a), resp.MaxKept)]))
+	}
+	return kept
 }
