@@ -128,7 +128,8 @@ func overwriting() []check.Lack {
 	return slices.Concat(
 		lacks(check.Overlap, check.NeedsNothing, twice...),
 		lacks(check.Overlap, check.NeedsNothing, "reuse/refused"),
-		// Of two answers one is not heard: what is heard agrees.
+		// Of two answers one is not heard, or is the owner's failure: what is left agrees.
+		lacks(check.OwnerFails, check.NeedsNothing, "effect/silent-duplicate"),
 		lacks(check.WaiterLeaves, check.NeedsNothing, "effect/silent-duplicate", "client/abort-safe"),
 		lacks(check.LeaseOverrun, check.NeedsNothing, twice...),
 		lacks(check.OwnerDies, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap"),
@@ -166,7 +167,7 @@ func resultZoo() []Entry {
 // would say too much: where nothing is finished, the answer is right.
 func conflicting() []check.Lack {
 	var all []check.Lack
-	for _, stress := range []check.Stress{check.Replay, check.Overlap, check.TwoWorkers, check.PayloadVaries, check.NamesVary, check.StoreBlip} {
+	for _, stress := range []check.Stress{check.Replay, check.Overlap, check.TwoWorkers, check.PayloadVaries, check.NamesVary, check.StoreBlip, check.Oversize} {
 		all = append(all, lacks(stress, check.NeedsNothing, "claim/recovers", "answer/loser", "answer/in-progress-true")...)
 	}
 	return all
