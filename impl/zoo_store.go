@@ -76,7 +76,7 @@ func withoutProviderKey() []check.Lack {
 	return slices.Concat(
 		lacks(check.LeaseOverrun, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap"),
 		lacks(check.OwnerDies, check.NeedsNothing, "effect/at-most-once"),
-		lacks(check.ProviderUnknown, check.NeedsNothing, "effect/at-most-once", "effect/silent-duplicate", "effect/unknown-stays-unknown"),
+		lacks(check.ProviderUnknown, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap", "effect/silent-duplicate", "effect/unknown-stays-unknown"),
 	)
 }
 
