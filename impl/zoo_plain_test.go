@@ -79,11 +79,8 @@ func TestMembersOnPlainCommandsHaveOneFaultEach(t *testing.T) {
 	stories := map[string]script{"retry": retry, "in flight": inFlight, "fails once": failsOnce, "oversize": oversize,
 		"other worker in flight": otherWorkerInFlight, "other worker retries": otherWorkerRetries,
 		"dies while it runs": diesWhileItRuns, "retry after the lease": retryAfterTheLease, "claim reply lost": claimReplyLost, "outage": outage, "unknown outcome": unknownOutcome}
-	// Whose first command is a GET cannot lose a claim's reply with it: failing open,
-	// such a one runs unprotected.
 	shows := map[string][]string{
-		"claim-overwrites":         {"in flight", "other worker in flight", "claim reply lost", "unknown outcome"},
-		"stale-takeover":           {"claim reply lost"},
+		"claim-overwrites":         {"in flight", "other worker in flight", "unknown outcome"},
 		"claim-for-retention":      {"dies while it runs"},
 		"seconds-for-milliseconds": {"dies while it runs"},
 		"own-claim-is-a-rival":     {"claim reply lost"},
@@ -92,7 +89,7 @@ func TestMembersOnPlainCommandsHaveOneFaultEach(t *testing.T) {
 		"replay-is-conflict":       {"retry", "other worker retries", "retry after the lease", "oversize"},
 		"forgets-early":            {"retry after the lease"},
 		"oversize-runs-again":      {"oversize"},
-		"per-process-lock":         {"other worker in flight", "claim reply lost", "unknown outcome"},
+		"per-process-lock":         {"other worker in flight", "unknown outcome"},
 		"per-process-store":        {"other worker in flight", "other worker retries"},
 		"falls-back-to-memory":     {"outage"},
 		"swallows-outage":          {"outage"},

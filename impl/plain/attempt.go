@@ -12,13 +12,18 @@ import (
 	"github.com/idemrace/idemrace/store"
 )
 
-// claimTries bounds how often a claim is sent that meets a value which is gone when
-// it is looked at. Who meets three different owners in a row may well be told that
-// the request is in progress.
-const claimTries = 3
+const (
+	// claimTries bounds how often a claim is made that fails: a connection breaks, a
+	// reply is lost. The atomic port does as much by itself.
+	claimTries = 3
+	// lookTries bounds how often a claim is sent that meets a value which is gone when
+	// it is looked at. Who meets three owners in a row may well be told that the
+	// request is in progress.
+	lookTries = 3
+)
 
-// Pauses between tries to settle, as in impl/reservation: short, for a connection
-// that broke, then longer, for a store that fails over.
+// Pauses between tries, as in impl/reservation: short, for a connection that broke,
+// then longer, for a store that fails over.
 const (
 	firstPause   = 10 * time.Millisecond
 	longestPause = 200 * time.Millisecond
@@ -48,18 +53,25 @@ func (c *Coordinator) attempt(req idempotency.Request, act idempotency.Action) *
 	}
 }
 
+// take runs the part Claim, more than once if it fails.
+func (a *Attempt) take(ctx context.Context) (*Value, error) {
+	for n, pause := 1, firstPause; ; n, pause = n+1, 2*pause {
+		stands, err := a.parts.Claim(ctx, a)
+		if err == nil || n == claimTries || a.Clock.Sleep(ctx, pause) != nil {
+			return stands, err
+		}
+	}
+}
+
 // Reserve claims for the time of a lease.
 func (a *Attempt) Reserve(ctx context.Context) (*Value, error) {
 	return a.Claim(ctx, a.Pending(), a.Config.Lease)
 }
 
-// Claim writes a claim, and knows it again: if only the reply was lost, the second
-// try finds the claim there already, with this attempt's token in it.
+// Claim writes a claim, and knows it again: if only the reply was lost, the next try
+// finds the claim there already, with this attempt's token in it.
 func (a *Attempt) Claim(ctx context.Context, v Value, ttl time.Duration) (*Value, error) {
 	stands, err := a.TryClaim(ctx, v, ttl)
-	if err != nil {
-		stands, err = a.TryClaim(ctx, v, ttl)
-	}
 	if stands != nil && a.Owns(*stands) {
 		return nil, nil
 	}
@@ -68,7 +80,7 @@ func (a *Attempt) Claim(ctx context.Context, v Value, ttl time.Duration) (*Value
 
 // TryClaim is a SET NX, and if that does not win, a GET: nil, or what stands there.
 func (a *Attempt) TryClaim(ctx context.Context, v Value, ttl time.Duration) (*Value, error) {
-	for range claimTries {
+	for range lookTries {
 		a.leaseEnd = a.Clock.Now().Add(a.Config.Lease)
 		won, err := a.putNew(ctx, v, ttl)
 		if won || err != nil {

@@ -69,7 +69,8 @@ func (c Config) withDefaults() (Config, error) {
 // one is the correct one, which is the method of [Attempt] named beside it. Parts
 // get contexts that do not end with the client's, but for StoreDown.
 type Parts struct {
-	// Claim takes the key: nil, or the value that stands in its way. (Reserve)
+	// Claim takes the key: nil, or the value that stands in its way. It is called
+	// again when it has failed, for perhaps only its reply was lost. (Reserve)
 	Claim func(context.Context, *Attempt) (*Value, error)
 	// Answer says what somebody else's value means for this caller. (Answer)
 	Answer func(*Attempt, Value, idempotency.Source) (idempotency.Outcome, error)
@@ -143,7 +144,7 @@ func (c *Coordinator) Do(ctx context.Context, req idempotency.Request, act idemp
 		return idempotency.Outcome{}, err
 	}
 	a := c.attempt(req, act)
-	stands, err := c.parts.Claim(context.WithoutCancel(ctx), a)
+	stands, err := a.take(context.WithoutCancel(ctx))
 	switch {
 	case err != nil:
 		a.blind = true

@@ -315,6 +315,21 @@ func TestALostCompletionLeavesTheClaim(t *testing.T) {
 	})
 }
 
+// A store that is down is asked three times, as the atomic port does by itself.
+func TestAClaimIsTriedThreeTimes(t *testing.T) {
+	for failures, want := range map[int64]idempotency.Source{2: idempotency.Executed, 3: idempotency.Unprotected} {
+		inBubble(t, func(t *testing.T, s *setting) {
+			s.kv.before = func(string) error {
+				if s.kv.commands.Load() <= failures {
+					return errDown
+				}
+				return nil
+			}
+			s.do(s.coordinator(s.config()), 100, s.charge).is(t, "ch_1", want, true)
+		})
+	}
+}
+
 func TestStoreDown(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *setting) {
 		s.kv.before = always

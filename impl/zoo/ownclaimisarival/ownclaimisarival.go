@@ -25,9 +25,5 @@ func New(kv store.KV, clk clock.Clock, cfg plain.Config) (*plain.Coordinator, er
 }
 
 func claim(ctx context.Context, a *plain.Attempt) (*plain.Value, error) {
-	stands, err := a.TryClaim(ctx, a.Pending(), a.Config.Lease)
-	if err != nil {
-		return a.TryClaim(ctx, a.Pending(), a.Config.Lease)
-	}
-	return stands, nil
+	return a.TryClaim(ctx, a.Pending(), a.Config.Lease)
 }
