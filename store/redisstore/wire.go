@@ -5,7 +5,7 @@ import "strings"
 // WireOp says which operation of this store a command on the wire is: claim,
 // complete, release, unknown, renew for a script (by its SHA-1 digest, in lower-case
 // hex), and get, set, setnx, expire, delete for a plain command; ok is false for
-// anything else. A SET with NX among its arguments is setnx. It is for whoever
+// anything else. A SET with NX among its options is setnx. It is for whoever
 // watches or disturbs the connection, and cannot ask the store.
 func WireOp(command, digest string, args []string) (op string, ok bool) {
 	if digest != "" {
@@ -23,13 +23,13 @@ func WireOp(command, digest string, args []string) (op string, ok bool) {
 	case "SETNX":
 		return "setnx", true
 	case "SET":
-		for _, a := range args {
-			if strings.EqualFold(a, "NX") {
+		for i, a := range args { // the key and the value may read like an option
+			if i >= 2 && strings.EqualFold(a, "NX") {
 				return "setnx", true
 			}
 		}
 		return "set", true
-	case "EXPIRE", "PEXPIRE":
+	case "EXPIRE", "PEXPIRE", "PERSIST": // PERSIST is Expire without an end
 		return "expire", true
 	case "DEL", "UNLINK":
 		return "delete", true
