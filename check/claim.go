@@ -286,7 +286,7 @@ func (v *view) freeBy(x *attempt) int {
 	stray, open := v.logical(x.send.Ref).stray()
 	last := later(x.lastSign(), stray)
 	if v.killed(x) {
-		last = later(last, v.killOf(x))
+		last = later(x.lastWrite(), v.killOf(x)) // what is heard of the dead later holds no claim
 	} else if open || x.alive() {
 		return never // it may renew
 	}
@@ -308,6 +308,16 @@ func (a *attempt) alive() bool {
 	return a.answer.Seq == 0 && a.up.Seq == 0 ||
 		slices.ContainsFunc(a.runs, func(r *run) bool { return r.ran.Seq == 0 }) ||
 		slices.ContainsFunc(a.calls, func(c *call) bool { return c.reply.Seq == 0 })
+}
+
+// lastWrite is the return of the attempt's last store operation: one under way when
+// its worker dies is still applied.
+func (a *attempt) lastWrite() history.Event {
+	var last history.Event
+	for _, o := range a.ops {
+		last = later(last, o.ret)
+	}
+	return last
 }
 
 func (v *view) killOf(x *attempt) history.Event {

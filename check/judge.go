@@ -31,7 +31,7 @@ func Lookup(id string) (Invariant, bool) {
 func Stresses() []Stress {
 	return []Stress{Overlap, TwoWorkers, OwnerDies, LeaseOverrun, StoreDown, ReplyLost, CompletionLost, StoreBlip, DownPastLease,
 		ProviderError, ProviderUnknown, UnknownFreed, ChargeHidden, ClientLeaves, PayloadVaries, NamesVary, Replay,
-		PatienceEnds, OwnerFails, MembersMove, NamesJoin, KeyOverlong, WaiterLeaves, Oversize, Always}
+		PatienceEnds, OwnerFails, MembersMove, NamesJoin, KeyOverlong, WaiterLeaves, Oversize, ClaimTorn, Renewed, Always}
 }
 
 // Needs lists all needs.

@@ -76,6 +76,8 @@ const (
 	KeyOverlong     Stress = "key-overlong"    // a key comes that is longer than keys may be
 	WaiterLeaves    Stress = "waiter-leaves"   // a duplicate's client hangs up while the first attempt runs
 	Oversize        Stress = "oversize"        // a result is larger than the limit
+	ClaimTorn       Stress = "claim-torn"      // the worker dies between two commands of its claim
+	Renewed         Stress = "renewed"         // an overtaken owner's heartbeat goes on
 	Always          Stress = "always"          // none is needed: it shows wherever it is looked at
 )
 

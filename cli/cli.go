@@ -112,7 +112,7 @@ func (a *app) root() *cobra.Command {
 		Long: "idemrace proves, or disproves by a reproducible race, that an implementation of\n" +
 			"Idempotency-Key makes an effect once and gives the same answer, under concurrency\n" +
 			"and faults.\n\n" + exitTable() + "\n" + environmentHelp,
-		Example:           "  idemrace run --scenario in-flight\n  idemrace run --impl wait,raise --gate\n  idemrace explain in-flight",
+		Example:           "  idemrace run --scenario in-flight\n  idemrace run --impl wait,raise --gate\n  idemrace explain in-flight\n  idemrace selftest",
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              a.knownVerb,
@@ -128,7 +128,7 @@ func (a *app) root() *cobra.Command {
 	fs.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress on stderr")
 	fs.StringVar(&a.flags.color, "color", colorAuto, "`when` to colour: auto, always, never")
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorModes(), cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.runVerb(), a.listVerb(), a.explainVerb(), a.checkVerb(), a.reportVerb(), a.versionVerb(), a.completionVerb())
+	root.AddCommand(a.runVerb(), a.listVerb(), a.explainVerb(), a.selftestVerb(), a.checkVerb(), a.reportVerb(), a.versionVerb(), a.completionVerb())
 	root.SetHelpCommand(a.helpVerb())
 	return root
 }

@@ -38,7 +38,7 @@ func (a *app) explainVerb() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.explain(cmd, args[0], f) },
 	}
-	f.pick.addImpl(a, cmd)
+	f.pick.addImpl(a, cmd, impl.Article)
 	f.pick.addPace(cmd.Flags())
 	f.pick.parallel = 1
 	f.store.add(cmd)

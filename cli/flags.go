@@ -79,16 +79,16 @@ type pickFlags struct {
 // defaultSeed: a run without --seed is the same run each time.
 const defaultSeed = 1
 
-func (f *pickFlags) addImpl(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.impls, "impl", []string{"article"}, "coordinators, by `name` or group; repeatable")
+func (f *pickFlags) addImpl(a *app, cmd *cobra.Command, usual string) {
+	cmd.Flags().StringSliceVar(&f.impls, "impl", []string{usual}, "coordinators, by `name` or group; repeatable")
 	complete(cmd, "impl", a.implNames)
 }
 
-func (f *pickFlags) add(a *app, cmd *cobra.Command) {
+func (f *pickFlags) add(a *app, cmd *cobra.Command, usual string) {
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.scenarios, "scenario", nil, "scenarios, by `name`; repeatable (default: all)")
 	complete(cmd, "scenario", scenarioNames)
-	f.addImpl(a, cmd)
+	f.addImpl(a, cmd, usual)
 	f.addPace(fs)
 	fs.IntVar(&f.parallel, "parallel", runner.DefaultParallel(), "cells at once")
 	fs.Lookup("parallel").DefValue = "4 per core"

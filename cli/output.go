@@ -27,14 +27,20 @@ type outputFlags struct {
 }
 
 func (f *outputFlags) add(cmd *cobra.Command) {
-	f.gate = gateOff
+	f.addFormat(cmd, defaultFormat)
 	fs := cmd.Flags()
-	fs.StringSliceVar(&f.formats, "format", []string{defaultFormat}, "`format`: "+strings.Join(formatNames(), ", ")+"; repeatable as format=file")
-	fs.StringVarP(&f.path, "output", "o", "", "write to this `file` instead of stdout")
 	fs.Var(&f.gate, "gate", "exit 1 on any double charge; strict: in at-least-once scenarios too")
 	fs.Lookup("gate").NoOptDefVal = string(gateOn)
-	complete(cmd, "format", formatNames)
 	_ = cmd.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions([]string{"on", "strict", "off"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addFormat is for verbs without a gate.
+func (f *outputFlags) addFormat(cmd *cobra.Command, usual string) {
+	f.gate = gateOff
+	fs := cmd.Flags()
+	fs.StringSliceVar(&f.formats, "format", []string{usual}, "`format`: "+strings.Join(formatNames(), ", ")+"; repeatable as format=file")
+	fs.StringVarP(&f.path, "output", "o", "", "write to this `file` instead of stdout")
+	complete(cmd, "format", formatNames)
 }
 
 func formatNames() []string {
@@ -172,10 +178,12 @@ func (a *app) print(text []byte) error {
 	return nil
 }
 
-// lastWords is where the exit line goes: under the table on stdout, else to
-// stderr, for a document must not be followed by words.
+// lastWords is where the exit line goes: under what is for people on stdout, else
+// to stderr, for a document must not be followed by words.
 func (o *output) lastWords() io.Writer {
-	onStdout := func(s sink) bool { return s.file == nil && s.format.Name == defaultFormat }
+	onStdout := func(s sink) bool {
+		return s.file == nil && (s.format.Name == defaultFormat || s.format.Name == matrixFormat)
+	}
 	if slices.ContainsFunc(o.sinks, onStdout) {
 		return o.app.stdout
 	}

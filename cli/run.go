@@ -47,7 +47,7 @@ func (a *app) runVerb() *cobra.Command {
 		Args: runArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, f) },
 	}
-	f.pick.add(a, cmd)
+	f.pick.add(a, cmd, impl.Article)
 	f.store.add(cmd)
 	f.coordinator.add(cmd)
 	f.output.add(cmd)

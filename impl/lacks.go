@@ -36,13 +36,14 @@ func cacheLacks() []check.Lack {
 		// flight under one key both run, and one is refused after it has charged.
 		lacks(check.Overlap, check.NeedsNothing, append(twice(), "client/abort-safe", "reuse/refused", "effect/failure-unbacked")...),
 		lacks(check.LeaseOverrun, check.NeedsNothing, append(twice(), "reuse/refused", "effect/failure-unbacked")...),
-		lacks(check.OwnerDies, check.NeedsNothing, twice()...),
+		// The dead owner's client knows that its outcome is unknown: nothing is silent.
+		lacks(check.OwnerDies, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap"),
 		// Failing open is running unprotected; what could not be written is not there.
 		lacks(check.StoreDown, check.NeedsFailClosed, unrecorded()...),
 		lacks(check.CompletionLost, check.NeedsNothing, unrecorded()...),
 		lacks(check.DownPastLease, check.NeedsNothing, unrecorded()...),
 		// The action ends with the client, between the charge and the record.
-		lacks(check.ClientLeaves, check.NeedsNothing, append(twice(), "client/abort-safe")...),
+		lacks(check.ClientLeaves, check.NeedsNothing, "effect/at-most-once", "effect/silent-duplicate", "effect/no-overlap", "client/abort-safe"),
 		// An unknown outcome leaves nothing behind, and the retry charges again.
 		lacks(check.UnknownFreed, check.NeedsNothing, "effect/at-most-once", "effect/unknown-stays-unknown"),
 		lacks(check.ProviderUnknown, check.NeedsNothing, "effect/at-most-once", "effect/silent-duplicate", "effect/unknown-stays-unknown"),

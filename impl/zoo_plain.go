@@ -107,7 +107,8 @@ func claimZoo() []Entry {
 			reservation.FailOpen, claimoverwrites.New,
 			without(plainLacks(), check.LeaseOverrun, "provider/key-distinct"), overwriting()),
 		spoilt("set-then-expire", "claims with one command and sets the expiry with another: death between them blocks the key for ever",
-			reservation.FailOpen, setthenexpire.New, plainLacks(), immortal),
+			reservation.FailOpen, setthenexpire.New, plainLacks(),
+			lacks(check.ClaimTorn, check.NeedsNothing, "claim/mortal", "claim/recovers")),
 		spoilt("claim-for-retention", "a claim lives as long as a result: a dead worker's key is blocked for a day",
 			reservation.FailOpen, claimforretention.New, plainLacks(), immortal, always("claim/mortal")),
 		spoilt("seconds-for-milliseconds", "sends the lease's milliseconds as seconds: a claim lives a thousand times too long",
@@ -128,8 +129,7 @@ func overwriting() []check.Lack {
 	return slices.Concat(
 		lacks(check.Overlap, check.NeedsNothing, twice...),
 		lacks(check.Overlap, check.NeedsNothing, "reuse/refused"),
-		// Of two answers one is not heard, or is the owner's failure: what is left agrees.
-		lacks(check.OwnerFails, check.NeedsNothing, "effect/silent-duplicate"),
+		// Of two answers one is not heard: what is heard agrees.
 		lacks(check.WaiterLeaves, check.NeedsNothing, "effect/silent-duplicate", "client/abort-safe"),
 		lacks(check.LeaseOverrun, check.NeedsNothing, twice...),
 		lacks(check.OwnerDies, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap"),

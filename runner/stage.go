@@ -20,6 +20,7 @@ import (
 	"github.com/idemrace/idemrace/impl/reservation"
 	"github.com/idemrace/idemrace/scenarios"
 	"github.com/idemrace/idemrace/store"
+	"github.com/idemrace/idemrace/store/backend"
 	"github.com/idemrace/idemrace/store/memstore"
 	"github.com/idemrace/idemrace/store/redisstore"
 	"github.com/idemrace/idemrace/target"
@@ -119,7 +120,7 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 	}
 	open := func(c redis.UniversalClient) (*redisstore.Store, error) {
 		st.closers = append(st.closers, c.Close)
-		s, err := redisstore.New(c, redisstore.Config{Prefix: prefix})
+		s, err := redisstore.New(c, redisstore.Config{Prefix: prefix, Retry: redisstore.Retry{Within: backend.Patience}})
 		if err == nil {
 			st.closers = append(st.closers, s.Close)
 		}

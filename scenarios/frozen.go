@@ -70,8 +70,52 @@ func leaseReal() Scenario {
 			Pass{For: 800 * time.Millisecond},
 			Send{Client: "B", Worker: "w2"}, Join{}, Settle{},
 		},
-		Exposes:  join(surely("claim/recovers"), possibly("claim/mortal", "answer/in-progress-true")),
+		Exposes:  join(surely("claim/recovers", "claim/mortal"), possibly("answer/in-progress-true")),
 		Stresses: []check.Stress{check.OwnerDies},
 		Controls: []history.Control{{Name: "fault:worker-kill", Min: 1}, {Name: "provider-call", Min: 1}},
+	}
+}
+
+// deathBetweenCommands: a claim that takes more than one command.
+func deathBetweenCommands() Scenario {
+	return Scenario{
+		Name:  "death-between-commands",
+		Title: "the worker dies right after its first store command; retry after the lease (500 ms, real time)",
+		Why: "A process can die between any two commands. If the first one sets the claim and the second one its expiry, what is left is a claim " +
+			"without an end, and the order can never be paid.",
+		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 500 * time.Millisecond, RealTime: true, Takes: 800 * time.Millisecond,
+			WaitLimit: 5 * time.Second},
+		Steps: []Step{
+			Pause{Worker: "w1", AfterCalls: 1}, Send{Client: "A", Worker: "w1"}, WaitFor{Paused: "w1"}, Kill{Worker: "w1"},
+			Pass{For: 800 * time.Millisecond},
+			Send{Client: "B", Worker: "w2"}, Join{}, Settle{},
+		},
+		Exposes:  join(surely("claim/recovers", "claim/mortal"), possibly("answer/in-progress-true")),
+		Stresses: []check.Stress{check.OwnerDies, check.ClaimTorn},
+		Controls: []history.Control{{Name: "fault:worker-paused", Min: 1}, {Name: "fault:worker-kill", Min: 1}},
+	}
+}
+
+// renewals: the overtaken owner's heartbeat.
+func renewals() Scenario {
+	return Scenario{
+		Name:  "renewals",
+		Title: "the owner freezes past its lease (600 ms, real time), a second worker takes over and runs, the first goes on and renews",
+		Why: "A heartbeat keeps a lease up while the action runs. One that does not ask whose lease it is keeps up the new owner's: " +
+			"if that one dies, nobody can take over, and the old owner never learns that it is none.",
+		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 600 * time.Millisecond, RealTime: true, Takes: 1100 * time.Millisecond,
+			Provider: fakeprovider.Behaviour{Hold: true}},
+		Steps: []Step{
+			Send{Client: "A", Worker: "w1"}, WaitFor{Calls: 1},
+			Pause{Worker: "w1"}, Pass{For: 800 * time.Millisecond},
+			Send{Client: "B", Worker: "w2"}, WaitFor{Placed: true},
+			Resume{Worker: "w1"}, Pass{For: 300 * time.Millisecond},
+			Release{All: true}, Join{}, Settle{},
+		},
+		Exposes: join(surely("effect/at-most-once"), possibly("effect/silent-duplicate", "effect/accounted", "effect/no-overlap",
+			"claim/fenced", "claim/mortal", "answer/replay-equal", "answer/in-progress-true", "answer/loser", "record/final-is-final", "answer/one-fresh")),
+		Stresses:    []check.Stress{check.LeaseOverrun, check.TwoWorkers, check.Renewed},
+		Controls:    []history.Control{{Name: "fault:worker-resume", Min: 1}, {Name: "provider-call", Min: 1}},
+		AtLeastOnce: true,
 	}
 }

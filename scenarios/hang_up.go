@@ -57,7 +57,7 @@ func hangUpWaiter() Scenario {
 			Release{All: true}, Join{}, Send{Client: "C"}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("effect/at-most-once"), possibly("client/abort-safe", "effect/accounted", "effect/no-overlap", "effect/silent-duplicate", "answer/replay-equal")),
-		Stresses: []check.Stress{check.Overlap},
+		Stresses: []check.Stress{check.Overlap, check.WaiterLeaves},
 		Controls: []history.Control{{Name: "overlap", Min: 1}},
 	}
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"time"
 
+	"github.com/idemrace/idemrace/check"
 	"github.com/idemrace/idemrace/history"
 )
 
@@ -23,6 +24,7 @@ func retention() Scenario {
 			Send{Client: "C", Ref: "r2"}, Join{}, Settle{},
 		},
 		Exposes:  possibly("record/retained", "record/final-is-final", "effect/at-most-once"),
+		Stresses: []check.Stress{check.Replay},
 		Controls: []history.Control{{Name: "fault:set-expiry", Min: 2}, {Name: "replay", Min: 1}, {Name: "charge", Min: 2}},
 	}
 }

@@ -103,6 +103,8 @@ func All() []Scenario {
 		pause(),
 		staleTakeover(),
 		leaseReal(),
+		deathBetweenCommands(),
+		renewals(),
 		unknownOutcome(),
 		unknownOutcomeLate(),
 		chargeThenError(),

@@ -1,6 +1,9 @@
 package scenarios
 
-import "github.com/idemrace/idemrace/history"
+import (
+	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/history"
+)
 
 // sequentialRetry is the case that every test suite has, and that every result
 // cache passes.
@@ -13,6 +16,7 @@ func sequentialRetry() Scenario {
 			"This is what test suites try, and it is exactly not when people retry.",
 		Steps:    []Step{Send{Client: "A"}, Join{}, Send{Client: "B"}, Join{}, Settle{}},
 		Exposes:  possibly("effect/at-most-once", "answer/replay-equal", "answer/one-fresh"),
+		Stresses: []check.Stress{check.Replay},
 		Controls: []history.Control{{Name: "replay", Min: 1}},
 	}
 }

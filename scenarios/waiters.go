@@ -47,7 +47,7 @@ func ownerFails() Scenario {
 		Why: "When the owner fails, its waiters share the failure. If each of them became owner in turn, ten customers' patience " +
 			"would become ten calls to a provider in trouble: and here the first has charged already.",
 		Setting: Setting{
-			Script:  []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.ErrorAfter}},
+			Script: []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.ErrorAfter}}, Provider: fakeprovider.Behaviour{Hold: true},
 			Workers: []string{"w1", "w2"},
 		},
 		Steps: []Step{

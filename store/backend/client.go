@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,8 +19,14 @@ type login struct {
 	tls            *tls.Config
 }
 
+// Patience is how long a client waits for the store. A stalled machine must not be
+// taken for a store that is down: a coordinator that fails open would run. Outages
+// are made by the fault proxy, which refuses and cuts, so nobody waits for them.
+const Patience = 10 * time.Second
+
 func (l login) client(addr string) *redis.Client {
 	o := redisstore.Options(addr)
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = Patience, Patience, Patience
 	o.Username, o.Password, o.DB = l.user, l.password, l.db
 	o.TLSConfig = l.tls.Clone()
 	return redis.NewClient(o)
@@ -27,6 +34,7 @@ func (l login) client(addr string) *redis.Client {
 
 func (l login) clusterClient(nodes []string) *redis.ClusterClient {
 	o := redisstore.ClusterOptions(nodes...)
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = Patience, Patience, Patience
 	o.Username, o.Password = l.user, l.password
 	o.TLSConfig = l.tls.Clone()
 	return redis.NewClusterClient(o)
