@@ -3,10 +3,12 @@ package faultproxy_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 
 	"github.com/idemrace/idemrace/faultproxy"
 )
@@ -140,4 +142,30 @@ func TestCutAfterWhileOthersSwitch(t *testing.T) {
 		must(t, p.Close())
 		mustBeCut(t, c)
 	}
+}
+
+// The cut waits for what was counted and is not sent yet.
+func TestCutAfterWaitsForWhatIsOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faultproxy.CutAfter{N: 1}
+		chunk := func(link int) faultproxy.Chunk {
+			return faultproxy.Chunk{Link: link, Commands: []faultproxy.Command{{Name: "INCR"}}}
+		}
+		if _, err := f.Pass(t.Context(), chunk(1)); err != nil {
+			t.Fatal(err)
+		}
+		cut := make(chan error, 1)
+		go func() {
+			_, err := f.Pass(t.Context(), chunk(2))
+			cut <- err
+		}()
+		synctest.Wait()
+		if len(cut) != 0 {
+			t.Error("cut before the first command was sent")
+		}
+		f.Sent(chunk(1))
+		if err := <-cut; !errors.Is(err, faultproxy.ErrCut) {
+			t.Errorf("the second command: %v, want a cut", err)
+		}
+	})
 }

@@ -3,10 +3,9 @@ package faultproxy_test
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
-	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/redis/go-redis/v9"
 
@@ -69,45 +68,33 @@ func TestHoldThenTheClientIsGone(t *testing.T) {
 	})
 }
 
-// What was asked before on a held connection is not answered either.
+// On a held connection nothing passes, in either direction; on others all does.
 func TestHoldHoldsBothDirections(t *testing.T) {
-	asked, answer := make(chan struct{}), make(chan struct{})
-	f := newHold()
-	p := listen(t, upstream(t, func(c *net.TCPConn) {
-		io.ReadFull(c, make([]byte, len("GET k\r\n")))
-		close(asked)
-		<-answer
-		io.Copy(c, io.MultiReader(strings.NewReader("$-1\r\n"), c))
-	}))
-	arrived := make(chan string, 10)
-	end := p.Disturb(f)
-	defer p.Disturb(tell(arrived))() // behind the hold: told of what it let pass
-	c := dial(t, p)
-	_, err := io.WriteString(c, "GET k\r\n")
-	must(t, err)
-	<-asked
-	_, err = io.WriteString(c, "INCR k\r\n")
-	must(t, err)
-	must(t, f.Await(context.Background(), 1))
-	close(answer)
-	end()
-	if first, second := <-arrived, <-arrived; first != "GET k\r\n" {
-		t.Errorf("passed %q, then %q", first, second)
-	}
-	got := make([]byte, len("$-1\r\n"))
-	_, err = io.ReadFull(c, got)
-	must(t, err)
-	if string(got) != "$-1\r\n" {
-		t.Errorf("got %q", got)
-	}
-}
-
-// tell says what passes.
-type tell chan<- string
-
-func (f tell) Pass(_ context.Context, c faultproxy.Chunk) ([]byte, error) {
-	f <- string(c.Bytes)
-	return c.Bytes, nil
+	synctest.Test(t, func(t *testing.T) {
+		f := newHold()
+		var passed atomic.Int64
+		pass := func(link int, d faultproxy.Direction, commands ...faultproxy.Command) {
+			go func() {
+				f.Pass(t.Context(), faultproxy.Chunk{Link: link, Direction: d, Commands: commands})
+				passed.Add(1)
+			}()
+			synctest.Wait()
+		}
+		pass(1, faultproxy.ToStore, faultproxy.Command{Name: "INCR"})
+		pass(1, faultproxy.ToClient)
+		if n := passed.Load(); n != 0 {
+			t.Errorf("%d chunks passed on a held connection", n)
+		}
+		pass(2, faultproxy.ToClient)
+		if n := passed.Load(); n != 1 {
+			t.Errorf("%d chunks passed on another one, want 1", n)
+		}
+		f.End()
+		synctest.Wait()
+		if n := passed.Load(); n != 3 {
+			t.Errorf("%d chunks passed after the end, want all 3", n)
+		}
+	})
 }
 
 // A proxy that goes down lets go of what is held, and the store never gets it.
