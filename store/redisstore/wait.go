@@ -12,7 +12,8 @@ import (
 type waiter struct {
 	name   string
 	notice chan store.Notice
-	fence  int64 // of the claim that it waits for; 0 until that is known
+	fence  int64          // of the claim that it waits for; 0 until that is known
+	early  []store.Notice // what came before it was known, in order
 }
 
 // Await implements store.Store. A ticket that is not known (zero, or used up)
@@ -60,16 +61,21 @@ func (b *inbox) expect(t store.Ticket, fence int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiters[t]
-	w.fence = fence
-	select {
-	case n := <-w.notice:
+	w.fence = max(fence, 1) // the first claim's is 1
+	for _, n := range w.early {
 		w.deliver(n)
-	default:
 	}
+	w.early = nil
 }
 
-// deliver keeps the first notice that concerns the waiter.
+// deliver keeps the first notice that concerns the waiter. Until it is known
+// which do, all are kept: the one that counts may come behind an earlier owner's
+// before the claim's own reply has been read.
 func (w *waiter) deliver(n store.Notice) {
+	if w.fence == 0 {
+		w.early = append(w.early, n)
+		return
+	}
 	if n.Settled && n.Record.Fence < w.fence {
 		return
 	}
