@@ -9,6 +9,7 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/idemrace/idemrace/check"
@@ -80,7 +81,10 @@ func (s Scenario) Needs() []Ability {
 }
 
 // All is the catalogue, in the order of the lesson.
-func All() []Scenario {
+func All() []Scenario { return slices.Concat(article(), races(), onTheWay()) }
+
+// article is the experiment, and the races behind it.
+func article() []Scenario {
 	return []Scenario{
 		inFlight(),
 		sequentialRetry(),
@@ -97,7 +101,12 @@ func All() []Scenario {
 		leaseOverrun(),
 		leaseOverrunLate(),
 		lateFailure(),
+	}
+}
 
+// races are what else a target can lose between two requests.
+func races() []Scenario {
+	return []Scenario{
 		twoWorkers(),
 		twoWorkersRetry(),
 		pause(),
@@ -127,7 +136,12 @@ func All() []Scenario {
 		leaseOverrunKeys(),
 		workerDeathKeys(),
 		unknownOutcomeKeys(),
+	}
+}
 
+// onTheWay are what is lost, cut or late on the way to the store or the provider.
+func onTheWay() []Scenario {
+	return []Scenario{
 		claimReplyLost(),
 		completionReplyLost(),
 		completionCut(),
