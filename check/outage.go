@@ -112,7 +112,7 @@ func (v *view) closed(a *attempt, failed history.Event) *Violation {
 func (v *view) open(a *attempt, failed history.Event) *Violation {
 	evidence := []history.Event{failed, a.answer}
 	switch {
-	case a.answered(history.StoreUnavailable, history.InProgress) && a.executed().Seq == 0:
+	case a.answered(history.StoreUnavailable, history.InProgress, history.Error) && a.executed().Seq == 0:
 		return violation(evidence, "the policy is to fail open, and the store did not answer %s %s, yet nothing was executed: %s %s",
 			v.who(a), at(failed), v.told(a), at(a.answer))
 	case a.ok() && v.header.Marker && marked(a.answer.Source) && a.executed().Seq == 0:

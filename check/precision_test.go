@@ -357,6 +357,10 @@ func TestEachWayToBreakALaw(t *testing.T) {
 			s.h.Header.Policy = "open"
 			s.fault("store-down").send("A").begin("A", "claim").end("A", down).say("A", "store-unavailable")
 		}},
+		{"fail open, yet a bare error", "store/outage-policy", func(s *story) {
+			s.h.Header.Policy = "open"
+			s.fault("store-down").send("A").begin("A", "claim").end("A", down).say("A", "error")
+		}},
 		{"fail open, yet answered from memory", "store/outage-policy", func(s *story) {
 			s.h.Header.Policy = "open"
 			s.fault("store-down").send("A").begin("A", "claim").end("A", down).ok("A", "ch_1", "replayed")

@@ -28,6 +28,7 @@ type Recorder struct {
 	calls  int     // store calls begun
 	closed bool
 	more   chan struct{} // closed at the next event; nil while nobody waits
+	claims claims
 }
 
 // NewRecorder starts a history at clk's present moment. An empty h.Schema
@@ -36,7 +37,7 @@ func NewRecorder(h Header, clk clock.Clock) *Recorder {
 	if h.Schema == "" {
 		h.Schema = Schema
 	}
-	return &Recorder{clk: clk, start: clk.Now(), header: h}
+	return &Recorder{clk: clk, start: clk.Now(), header: h, claims: claims{ran: map[int]bool{}, held: map[string]string{}}}
 }
 
 // Record adds e and returns it with its Seq and At. After Close it does nothing
@@ -55,6 +56,9 @@ func (r *Recorder) Record(e Event) Event {
 	e.Seq = len(r.events) + 1
 	e.At = r.clk.Now().Sub(r.start)
 	r.events = append(r.events, e)
+	if e.Kind == Run {
+		r.claims.ran[e.Attempt] = true
+	}
 	r.wake()
 	return e
 }

@@ -31,6 +31,7 @@ type Config struct {
 	Targets   []impl.Entry
 	Backend   *backend.Backend
 	Parallel  int           // cells at once; 0 means DefaultParallel
+	Sleepers  int           // cells at once of scenarios that last by themselves; 0 means Parallel
 	Timeout   time.Duration // per cell; 0 means DefaultTimeout
 	Seed      int64         // of owner tokens; in every record
 	Version   string        // of the tool, for the document
@@ -53,6 +54,9 @@ func (c Config) parallel() int {
 	}
 	return DefaultParallel()
 }
+
+// sleepers are never fewer than the others.
+func (c Config) sleepers() int { return max(c.Sleepers, c.parallel()) }
 
 func (c Config) timeout() time.Duration {
 	if c.Timeout > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/idemrace/idemrace/fakeprovider"
@@ -88,7 +89,28 @@ func (st *stage) StoreUp() error {
 	return st.proxy.Up()
 }
 
-func (st *stage) EndLeases(ctx context.Context) (int, error) { return st.control.EndLeases(ctx) }
+// EndLeases also ends the claims that do not say that they are: it deletes them,
+// as their ttl would.
+func (st *stage) EndLeases(ctx context.Context) (int, error) {
+	if st.entry.EndLeases != nil {
+		return st.entry.EndLeases(ctx, st.direct)
+	}
+	n, err := st.control.EndLeases(ctx)
+	if err != nil {
+		return n, err
+	}
+	for _, name := range st.rec.Claims() {
+		_, found, err := st.plain.Get(ctx, name)
+		if err == nil && found {
+			n++
+			err = st.plain.Delete(ctx, name)
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
 
 func (st *stage) SetExpiry(ctx context.Context, d time.Duration) (int, error) {
 	return st.control.SetExpiry(ctx, d)
@@ -139,8 +161,13 @@ func (st *stage) Inspect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the records: %w", err)
 	}
+	silent := st.rec.Claims()
 	for _, r := range records {
-		st.rec.Record(recordSeen(r))
+		e := recordSeen(r)
+		if slices.Contains(silent, r.Name) {
+			e.State, e.LeaseMS = string(store.Pending), e.TTLMS // a plain claim lasts as long as its value
+		}
+		st.rec.Record(e)
 	}
 	return nil
 }

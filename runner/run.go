@@ -57,9 +57,9 @@ func play(ctx context.Context, cfg Config, pairs []pair) ([]results.Cell, Histor
 	defer giveUp(nil)
 	go watchStore(ctx, cfg, giveUp)
 	p := &player{cfg: cfg, prefix: runPrefix(), cells: make([]results.Cell, len(pairs)), histories: Histories{}}
-	for _, phase := range phases(pairs) {
-		p.play(ctx, phase)
-	}
+	phases := phases(pairs)
+	p.play(ctx, phases[0], cfg.sleepers())
+	p.play(ctx, phases[1], cfg.parallel())
 	return p.cells, p.histories
 }
 
@@ -74,9 +74,9 @@ type player struct {
 	histories Histories
 }
 
-// play runs one phase and returns when it is over.
-func (p *player) play(ctx context.Context, phase []placed) {
-	places := make(chan struct{}, p.cfg.parallel())
+// play runs one phase, so many cells at once, and returns when it is over.
+func (p *player) play(ctx context.Context, phase []placed, atOnce int) {
+	places := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
 	for _, next := range phase {
 		places <- struct{}{}
@@ -107,13 +107,14 @@ type placed struct {
 	at int
 }
 
-// phases puts the cells that measure real time first and by themselves: the
-// load of the others must not be taken for the target's slowness.
+// phases puts the cells that last by themselves first: those that measure real
+// time must not take the load of the others for the target's slowness, and those
+// that wait for a coordinator's own time-outs do not make any.
 func phases(pairs []pair) [2][]placed {
 	var phases [2][]placed
 	for i, p := range pairs {
 		n := 1
-		if p.scenario.Setting.RealTime {
+		if p.scenario.Setting.RealTime || p.scenario.Setting.Takes > 0 {
 			n = 0
 		}
 		phases[n] = append(phases[n], placed{p, i})

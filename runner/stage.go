@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,10 @@ import (
 // stage is where one cell is played; it implements scenarios.Stage.
 type stage struct {
 	steps    []scenarios.Step
+	entry    impl.Entry
+	direct   impl.Env // past the proxy, for records that only the coordinator can read
+	url      string   // of the proxy, for its own client; "" if the store is no Redis
+	ends     []func() // of what coordinators have opened, run in reverse order
 	config   reservation.Config
 	rec      *history.Recorder
 	provider *fakeprovider.Provider
@@ -39,6 +44,7 @@ type stage struct {
 
 	inspect store.Inspector  // past the proxy
 	control store.Controller // past the proxy
+	plain   store.KV         // past the proxy
 	closers []func() error   // run in reverse order
 
 	clients  context.Context // every attempt's
@@ -49,7 +55,7 @@ type stage struct {
 }
 
 func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, err error) {
-	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), sent: map[string]sent{}}
+	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), sent: map[string]sent{}, entry: p.entry}
 	st.clients, st.leave = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
@@ -85,7 +91,7 @@ func header(cfg Config, p pair, c reservation.Config) history.Header {
 	return history.Header{
 		Schema: history.Schema, Scenario: p.scenario.Name, Target: p.entry.Name, Seed: cfg.Seed,
 		Policy: string(c.StoreDown), LeaseMS: c.Lease.Milliseconds(), RetentionMS: c.Retention.Milliseconds(),
-		HonoursKeys: p.scenario.Setting.HonoursKeys, Inspected: true, Marker: true,
+		HonoursKeys: p.scenario.Setting.HonoursKeys, Inspected: !p.entry.Unseen, Marker: true,
 		Releases: true, Controls: p.scenario.Controls,
 	}
 }
@@ -113,9 +119,11 @@ type ports interface {
 // worker's ports.
 func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), error) {
 	b := cfg.Backend
+	st.direct = impl.Env{Prefix: prefix, RedisURL: b.ClientURL(""), Clock: clock.Real{}, Config: st.config, Cleanup: st.atEnd}
 	if b.DialAddr() == "" {
 		m := memstore.New(clock.Real{})
-		st.inspect, st.control = m, m
+		st.direct.Store, st.direct.KV = m, m
+		st.inspect, st.control, st.plain = m, m, m
 		return func() (ports, error) { return m, nil }, nil
 	}
 	open := func(c redis.UniversalClient) (*redisstore.Store, error) {
@@ -130,7 +138,8 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 	if err != nil {
 		return nil, err
 	}
-	st.inspect, st.control = direct, direct
+	st.inspect, st.control, st.plain = direct, direct, direct
+	st.direct.Store, st.direct.KV = direct, direct
 	addr := ""
 	if b.Proxyable() {
 		if st.proxy, err = faultproxy.Listen(b.DialAddr()); err != nil {
@@ -139,8 +148,12 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 		st.closers = append(st.closers, st.proxy.Close)
 		addr = st.proxy.Addr()
 	}
+	st.url = b.ClientURL(addr)
 	return func() (ports, error) { return open(b.Client(addr)) }, nil
 }
+
+// atEnd registers what a coordinator has opened.
+func (st *stage) atEnd(end func()) { st.ends = append(st.ends, end) }
 
 func (st *stage) worker(name string, p pair, open func() (ports, error)) (target.Worker, error) {
 	port, err := open()
@@ -154,6 +167,9 @@ func (st *stage) worker(name string, p pair, open func() (ports, error)) (target
 		Clock:       life.Clock(clock.Real{}),
 		Config:      st.config,
 		HonoursKeys: p.scenario.Setting.HonoursKeys,
+		RedisURL:    st.url,
+		Prefix:      st.direct.Prefix,
+		Cleanup:     st.atEnd,
 	})
 	if err != nil {
 		return target.Worker{}, fmt.Errorf("coordinator %s: %w", p.entry.Name, err)
@@ -198,6 +214,9 @@ func (st *stage) close() error {
 		st.target.Close()
 	}
 	st.open.Wait()
+	for _, end := range slices.Backward(st.ends) {
+		end()
+	}
 	var errs []error
 	if st.control != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), cleanUp)
