@@ -7,6 +7,7 @@
 package impl
 
 import (
+	"context"
 	"slices"
 
 	"github.com/idemrace/idemrace/check"
@@ -30,6 +31,14 @@ type Env struct {
 	// HonoursKeys: the provider answers a second call with one key by the outcome
 	// of the first. False is the safe side.
 	HonoursKeys bool
+
+	// RedisURL and Prefix are for coordinators that bring a client of their own: a
+	// Redis that may be disturbed, "" where there is none, and what every name there
+	// must begin with.
+	RedisURL, Prefix string
+	// Cleanup registers what must end with the worker that the coordinator is made
+	// for: a client of its own. It is never nil in a run.
+	Cleanup func(end func())
 }
 
 // Entry is one coordinator of the catalogue.
@@ -46,6 +55,13 @@ type Entry struct {
 	// Prepare makes the fingerprint of a payload from the fields that define it;
 	// nil is the contract's own, idempotency.FingerprintJSON.
 	Prepare func(payload []byte, fields []string) (idempotency.Fingerprint, error)
+	// Unseen: it stands on a client of its own and not on Store or KV, so that its
+	// store calls are seen by nobody: neither recorded nor counted.
+	Unseen bool
+	// EndLeases ends the leases of records that only the coordinator itself can
+	// read, and says of how many. Env is a way past every fault. Nil: the store's own
+	// command, see store.Controller.
+	EndLeases func(context.Context, Env) (int, error)
 }
 
 // Called reports whether the entry goes by that name.
