@@ -99,6 +99,9 @@ type Lack struct {
 	Invariant string
 	Stress    Stress
 	Unless    Need
+	// Sometimes: the stress alone does not do it, so that a scenario which surely
+	// exposes the invariant may pass. Some scenario must show it all the same.
+	Sometimes bool
 }
 
 // Exposure says that a scenario can show a violation of an invariant: Surely,

@@ -28,7 +28,7 @@ func (a *app) explainScenario(cmd *cobra.Command, s scenarios.Scenario, f explai
 	}
 	f.pick.parallel = len(cfg.Targets)
 	cfg.Parallel = len(cfg.Targets)
-	done, err := a.withStore(cmd.Context(), f.store, cfg, 1)
+	done, err := a.withStore(cmd.Context(), f.store, cfg, 1, outcome)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/idemrace/idemrace/results"
@@ -17,15 +18,16 @@ type repeats struct {
 	histories   runner.Histories // of the worst
 	first       map[string]string
 	differing   []results.Cell // whose verdict was not always the first one
+	outcome     func(results.Cell) string
 }
 
 // repeat runs cfg several times and keeps the worst run, of equals the last. It
 // stops when the run is interrupted or the store is gone.
-func (a *app) repeat(ctx context.Context, cfg runner.Config, times int) *repeats {
+func (a *app) repeat(ctx context.Context, cfg runner.Config, times int, outcome func(results.Cell) string) *repeats {
 	p := a.progress()
 	defer p.clear()
 	cfg.Progress = p.cell
-	done := &repeats{times: times, first: map[string]string{}}
+	done := &repeats{times: times, first: map[string]string{}, outcome: outcome}
 	for done.runs < times {
 		run, histories := runner.Run(ctx, cfg)
 		done.add(run, histories)
@@ -48,8 +50,8 @@ func (r *repeats) add(run results.Run, histories runner.Histories) {
 		name := results.CellName(c)
 		word, seen := r.first[name]
 		if !seen {
-			r.first[name] = outcome(c)
-		} else if word != outcome(c) && !run.Interrupted && !r.differs(name) {
+			r.first[name] = r.outcome(c)
+		} else if word != r.outcome(c) && !run.Interrupted && !r.differs(name) {
 			r.differing = append(r.differing, c)
 		}
 	}
@@ -60,6 +62,15 @@ func (r *repeats) differs(name string) bool {
 }
 
 func outcome(c results.Cell) string { return c.Status + " " + c.Verdict }
+
+// outcomes is every verdict of a cell.
+func outcomes(c results.Cell) string {
+	words := []string{outcome(c)}
+	for _, f := range c.Findings {
+		words = append(words, f.Invariant+" "+f.Verdict)
+	}
+	return strings.Join(words, ", ")
+}
 
 // severity orders runs as exit codes do.
 func severity(run results.Run) int {

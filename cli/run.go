@@ -93,7 +93,7 @@ func (a *app) run(cmd *cobra.Command, f runFlags) error {
 		return err
 	}
 	defer out.close()
-	done, err := a.withStore(cmd.Context(), f.store, cfg, f.repeat)
+	done, err := a.withStore(cmd.Context(), f.store, cfg, f.repeat, outcome)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *app) runnerConfig(p pickFlags, c coordinatorFlags) (runner.Config, erro
 }
 
 // withStore runs cfg on the store, which is closed when it returns.
-func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, times int) (done *repeats, err error) {
+func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, times int, outcome func(results.Cell) string) (done *repeats, err error) {
 	b, err := backend.Open(ctx, f.spec(a.env))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -137,7 +137,7 @@ func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, ti
 		}
 	}()
 	cfg.Backend = b
-	return a.repeat(ctx, cfg, times), nil
+	return a.repeat(ctx, cfg, times, outcome), nil
 }
 
 // storeError tells mistakes from surroundings that cannot serve.

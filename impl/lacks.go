@@ -15,6 +15,18 @@ func lacks(stress check.Stress, unless check.Need, invariants ...string) []check
 	return list
 }
 
+// sometimes marks what a stress alone does not show: the member's fault keeps it
+// elsewhere.
+func sometimes(all []check.Lack, stress check.Stress, invariants ...string) []check.Lack {
+	marked := slices.Clone(all)
+	for i, l := range marked {
+		if l.Stress == stress && slices.Contains(invariants, l.Invariant) {
+			marked[i].Sometimes = true
+		}
+	}
+	return marked
+}
+
 // twice is what a second execution of one request violates when nobody reports
 // the second charge.
 func twice() []string {

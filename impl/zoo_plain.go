@@ -110,9 +110,9 @@ func claimZoo() []Entry {
 			reservation.FailOpen, setthenexpire.New, plainLacks(),
 			lacks(check.ClaimTorn, check.NeedsNothing, "claim/mortal", "claim/recovers")),
 		spoilt("claim-for-retention", "a claim lives as long as a result: a dead worker's key is blocked for a day",
-			reservation.FailOpen, claimforretention.New, plainLacks(), immortal, always("claim/mortal")),
+			reservation.FailOpen, claimforretention.New, outlasting(), immortal, always("claim/mortal")),
 		spoilt("seconds-for-milliseconds", "sends the lease's milliseconds as seconds: a claim lives a thousand times too long",
-			reservation.FailOpen, secondsformilliseconds.New, plainLacks(), immortal, always("claim/mortal")),
+			reservation.FailOpen, secondsformilliseconds.New, outlasting(), immortal, always("claim/mortal")),
 		spoilt("stale-takeover", "reads a claim that has ended, and replaces whatever stands there by then",
 			reservation.FailOpen, staletakeover.New, plainLacks(), again(check.LeaseOverrun, "answer/loser"),
 			lacks(check.LeaseOverrun, check.NeedsNothing, "record/final-is-final")),
@@ -120,6 +120,12 @@ func claimZoo() []Entry {
 			reservation.FailOpen, ownclaimisarival.New, plainLacks(),
 			lacks(check.ReplyLost, check.NeedsNothing, "answer/in-progress-true")),
 	}
+}
+
+// outlasting: a claim that lives too long ends by command and not by the clock, so
+// that where a lease runs out in real time nobody takes over.
+func outlasting() []check.Lack {
+	return sometimes(sometimes(plainLacks(), check.LeaseOverrun, "effect/at-most-once"), check.ProviderUnknown, "effect/at-most-once")
 }
 
 // overwriting: a claim keeps nobody out, its owner is nobody's, and no key is handed
@@ -145,7 +151,8 @@ func resultZoo() []Entry {
 	return []Entry{
 		spoilt("errors-are-cached", "a failure is kept as a result is: every retry is told of it, and none tries again",
 			reservation.FailOpen, errorsarecached.New,
-			without(plainLacks(), check.ProviderUnknown, "effect/silent-duplicate"), // the hidden charge stays the only one
+			// The hidden charge stays the only one; an outcome known to be unknown is not kept.
+			sometimes(without(plainLacks(), check.ProviderUnknown, "effect/silent-duplicate"), check.ProviderUnknown, "effect/at-most-once"),
 			lacks(check.ProviderError, check.NeedsNothing, "error/not-pinned")),
 		spoilt("empty-replay", "the replay says that all went well, and is empty",
 			reservation.FailOpen, emptyreplay.New, plainLacks(), always("answer/replay-equal", "effect/success-backed"),
@@ -180,7 +187,9 @@ func workerZoo() []Entry {
 		spoilt("per-process-lock", "the lock is in one worker's memory, only results are shared: two workers both run",
 			reservation.FailOpen, perprocesslock.New,
 			without(plainLacks(), check.LeaseOverrun, "effect/at-most-once", "reuse/refused", "answer/one-fresh", "provider/key-distinct"),
-			again(check.TwoWorkers, "answer/loser"), lacks(check.TwoWorkers, check.NeedsNothing, "record/final-is-final"),
+			// Results are shared: who comes later finds them.
+			sometimes(again(check.TwoWorkers, "answer/loser"), check.TwoWorkers, "effect/at-most-once", "answer/one-fresh"),
+			lacks(check.TwoWorkers, check.NeedsNothing, "record/final-is-final"),
 			again(check.CompletionLost), retried(check.UnknownFreed)),
 		spoilt("per-process-store", "each worker has a store of its own: to the other one a retry is a new request",
 			reservation.FailOpen, perprocessstore.New, plainLacks(),
@@ -193,7 +202,9 @@ func outageZoo() []Entry {
 	defiant := lacks(check.StoreDown, check.NeedsNothing, "store/outage-policy")
 	return []Entry{
 		spoilt("falls-back-to-memory", "while the store is down it keeps its records in its own memory, and says so to nobody",
-			reservation.FailClosed, fallsbacktomemory.New, plainLacks(), defiant, again(check.StoreDown)),
+			reservation.FailClosed, fallsbacktomemory.New, sometimes(plainLacks(), check.StoreDown, "effect/at-most-once"), defiant,
+			// Its own memory keeps a retry out, until the store is back.
+			sometimes(again(check.StoreDown), check.StoreDown, "effect/at-most-once")),
 		spoilt("swallows-outage", "the store's error is swallowed: it runs as if the key had been claimed",
 			reservation.FailClosed, swallowsoutage.New, plainLacks(), defiant, again(check.StoreDown)),
 	}

@@ -1,19 +1,25 @@
 package scenarios
 
-import "github.com/idemrace/idemrace/check"
+import (
+	"slices"
+
+	"github.com/idemrace/idemrace/check"
+)
 
 // Expect computes what an invariant's verdict must be for a target with these
 // lacks; met says which conditions the surroundings fulfil.
 //
 //   - Not lacked under any of the scenario's stresses: it must hold.
-//   - Lacked, and surely exposed: it must be violated, else the harness has lost
-//     its teeth.
+//   - Lacked, not only sometimes, and surely exposed: it must be violated, else
+//     the harness has lost its teeth.
 //   - Lacked otherwise: no claim; known is false.
 func (s Scenario) Expect(lacks []check.Lack, invariant string, met func(check.Need) bool) (v check.Verdict, known bool) {
-	if len(s.Lacked(lacks, invariant, met)) == 0 {
+	lacked := s.Lacked(lacks, invariant, met)
+	if len(lacked) == 0 {
 		return check.Held, true
 	}
-	return check.Violated, s.surely(invariant)
+	always := slices.ContainsFunc(lacked, func(l check.Lack) bool { return !l.Sometimes })
+	return check.Violated, always && s.surely(invariant)
 }
 
 func (s Scenario) surely(invariant string) bool {

@@ -53,7 +53,8 @@ type Setting struct {
 	// RealTime scenarios measure waits: their pauses are part of the story. The
 	// others wait for events only.
 	RealTime bool
-	// Takes is how long a RealTime scenario lasts by itself.
+	// Takes is how long the scenario lasts by itself: its pauses, or the time for
+	// which a coordinator tries to complete.
 	Takes time.Duration
 }
 

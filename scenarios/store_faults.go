@@ -49,7 +49,7 @@ func completionCut() Scenario {
 			CutBefore{Of: TheCompletion}, Send{Client: "A"}, WaitFor{Answered: "A"}, Heal{},
 			Send{Client: "B"}, WaitFor{Answered: "B"}, Settle{},
 		},
-		Setting:  Setting{WaitLimit: 200 * time.Millisecond, Lease: 4 * time.Second},
+		Setting:  Setting{WaitLimit: 200 * time.Millisecond, Takes: time.Second},
 		Exposes:  join(surely("effect/at-most-once"), possibly("answer/one-fresh", "answer/replay-equal", "claim/recovers", "effect/accounted", "effect/silent-duplicate")),
 		Stresses: []check.Stress{check.CompletionLost, check.PatienceEnds},
 		Controls: []history.Control{{Name: "fault:store-cut-before", Min: 1}, {Name: "charge", Min: 1}},
@@ -80,7 +80,7 @@ func storeDownPastLease() Scenario {
 		Title: "the store is down from before the charge until after the lease; then a retry",
 		Why: "The charge is made, nothing could be written, and the lease has ended when the store is back. What is left is a claim " +
 			"whose owner may have charged: only the provider knows.",
-		Setting: Setting{Provider: fakeprovider.Behaviour{Hold: true}, Lease: 4 * time.Second},
+		Setting: Setting{Provider: fakeprovider.Behaviour{Hold: true}, Takes: time.Second},
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1}, StoreDown{}, Release{All: true}, WaitFor{Answered: "A"},
 			EndLeases{}, StoreUp{}, Send{Client: "B"}, Join{}, Settle{},
@@ -98,7 +98,7 @@ func storeDownAtRelease() Scenario {
 		Name:  "store-down-at-release",
 		Title: "the provider fails without effect while the store is down; retry after the lease",
 		Why:   "The claim could not be released. It is the lease that gives the key back, and nothing may be stuck for longer.",
-		Setting: Setting{Lease: 4 * time.Second,
+		Setting: Setting{Takes: time.Second,
 			Script: []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.Decline}}},
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1}, StoreDown{}, Release{All: true}, WaitFor{Answered: "A"},
