@@ -38,7 +38,10 @@ if r.state == '' or r.state == 'free' or again or ended then
 end
 
 if pending and inbox ~= '' then
-  redis.call('HSET', key, 'inbox:' .. inbox, '')
-  return { 0, 0, 1, seen(r) }
+  -- A server that is full or read-only cannot note the inbox. That the key is held
+  -- is an answer all the same: an error would let the caller run beside the owner.
+  local noted = redis.pcall('HSET', key, 'inbox:' .. inbox, '')
+  local failed = type(noted) == 'table' and noted.err
+  return { 0, 0, failed and 0 or 1, seen(r) }
 end
 return { 0, 0, 0, seen(r) }
