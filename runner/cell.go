@@ -23,8 +23,8 @@ func playCell(ctx context.Context, cfg Config, run string, p pair) (results.Cell
 	cell := results.Cell{Scenario: p.scenario.Name, Title: p.scenario.Title, Target: p.entry.Name,
 		AtLeastOnce: p.scenario.AtLeastOnce,
 		Attempts:    []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
-	if missing := unable(cfg, p.scenario); missing != "" {
-		return notRun(cell, results.NotApplicable, fmt.Sprintf("needs %s; the %s store is not", missing, cfg.Backend.Kind())), nil
+	if why := unable(cfg, p); why != "" {
+		return notRun(cell, results.NotApplicable, why), nil
 	}
 	if ctx.Err() != nil {
 		return notRun(cell, results.CouldNotRun, stopped(ctx)), nil
@@ -81,11 +81,15 @@ func stopped(ctx context.Context) string {
 	return errInterrupted.Error()
 }
 
-// unable names the first ability that the run's store does not have.
-func unable(cfg Config, s scenarios.Scenario) scenarios.Ability {
-	for _, need := range s.Needs() {
-		if need == scenarios.CutStore && !cfg.Backend.Proxyable() {
-			return need
+// unable says what the scenario needs and the run's store or the target does not
+// have, "" if nothing.
+func unable(cfg Config, p pair) string {
+	for _, need := range p.scenario.Needs() {
+		switch {
+		case need == scenarios.CutStore && !cfg.Backend.Proxyable():
+			return fmt.Sprintf("needs %s; the %s store is not", need, cfg.Backend.Kind())
+		case need == scenarios.SeeStore && p.entry.Unseen:
+			return fmt.Sprintf("needs %s; %s has a client of its own", need, p.entry.Name)
 		}
 	}
 	return ""

@@ -39,6 +39,9 @@ func (st *stage) Send(a target.Attempt) error {
 }
 
 func (st *stage) Await(ctx context.Context, cond func([]history.Event) bool) error {
+	if st.entry.Unseen {
+		return st.awaitUnseen(ctx, cond)
+	}
 	return st.rec.Await(ctx, cond)
 }
 
@@ -116,13 +119,26 @@ func (st *stage) SetExpiry(ctx context.Context, d time.Duration) (int, error) {
 	return st.control.SetExpiry(ctx, d)
 }
 
-func (st *stage) Kill(worker string) error { return st.target.Kill(worker) }
+func (st *stage) Kill(worker string) error {
+	if l := st.lines[worker]; l != nil {
+		l.proxy.Down()
+	}
+	return st.target.Kill(worker)
+}
 
 func (st *stage) Pause(worker string, afterCalls int) error {
+	if l := st.lines[worker]; l != nil {
+		l.pause()
+	}
 	return st.target.Pause(worker, afterCalls)
 }
 
-func (st *stage) Resume(worker string) error { return st.target.Resume(worker) }
+func (st *stage) Resume(worker string) error {
+	if l := st.lines[worker]; l != nil {
+		l.resume()
+	}
+	return st.target.Resume(worker)
+}
 
 // errHungUp is why a client's context ends.
 var errHungUp = errors.New("the client hung up")

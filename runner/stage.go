@@ -31,9 +31,10 @@ import (
 type stage struct {
 	steps    []scenarios.Step
 	entry    impl.Entry
-	direct   impl.Env // past the proxy, for records that only the coordinator can read
-	url      string   // of the proxy, for its own client; "" if the store is no Redis
-	ends     []func() // of what coordinators have opened, run in reverse order
+	backend  *backend.Backend
+	direct   impl.Env         // past the proxy, for records that only the coordinator can read
+	lines    map[string]*line // by worker: its own way to the store, if it has a client of its own
+	ends     []func()         // of what coordinators have opened, run in reverse order
 	config   reservation.Config
 	rec      *history.Recorder
 	provider *fakeprovider.Provider
@@ -55,7 +56,7 @@ type stage struct {
 }
 
 func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, err error) {
-	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), sent: map[string]sent{}, entry: p.entry}
+	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), sent: map[string]sent{}, entry: p.entry, backend: cfg.Backend, lines: map[string]*line{}}
 	st.clients, st.leave = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
@@ -148,7 +149,6 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 		st.closers = append(st.closers, st.proxy.Close)
 		addr = st.proxy.Addr()
 	}
-	st.url = b.ClientURL(addr)
 	return func() (ports, error) { return open(b.Client(addr)) }, nil
 }
 
@@ -160,6 +160,10 @@ func (st *stage) worker(name string, p pair, open func() (ports, error)) (target
 	if err != nil {
 		return target.Worker{}, err
 	}
+	url, err := st.line(name)
+	if err != nil {
+		return target.Worker{}, err
+	}
 	life := target.NewLife(func() { st.Fault("worker-paused", name, 1, 0) })
 	c, err := p.entry.New(impl.Env{
 		Store:       life.Store(history.Store(st.rec, name, port)),
@@ -167,7 +171,7 @@ func (st *stage) worker(name string, p pair, open func() (ports, error)) (target
 		Clock:       life.Clock(clock.Real{}),
 		Config:      st.config,
 		HonoursKeys: p.scenario.Setting.HonoursKeys,
-		RedisURL:    st.url,
+		RedisURL:    url,
 		Prefix:      st.direct.Prefix,
 		Cleanup:     st.atEnd,
 	})

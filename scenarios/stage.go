@@ -19,6 +19,7 @@ const (
 	CutStore     Ability = "a store behind a proxy, to cut" // store down and up
 	ControlStore Ability = "a store that can be commanded"  // leases and retentions ended by command
 	KillWorkers  Ability = "workers that can be killed"
+	SeeStore     Ability = "a target whose store calls are seen" // and not one with a client of its own
 )
 
 // ErrUnable is wrapped when a stage is asked for what it cannot do.

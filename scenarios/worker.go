@@ -34,8 +34,14 @@ func (p Pause) String() string {
 	return "worker " + p.Worker + " freezes"
 }
 
-// Needs workers that can be killed, for those can be paused.
-func (p Pause) Needs() []Ability { return []Ability{KillWorkers} }
+// Needs workers that can be killed, for those can be paused; and to count store
+// calls one must see them.
+func (p Pause) Needs() []Ability {
+	if p.AfterCalls > 0 {
+		return []Ability{KillWorkers, SeeStore}
+	}
+	return []Ability{KillWorkers}
+}
 
 // Play pauses.
 func (p Pause) Play(_ context.Context, st Stage) error {

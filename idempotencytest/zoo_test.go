@@ -1,0 +1,116 @@
+package idempotencytest_test
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/idemrace/idemrace/idempotency"
+	"github.com/idemrace/idemrace/idempotencytest"
+	"github.com/idemrace/idemrace/impl"
+)
+
+// child is set in the process that this test starts of itself, in which each
+// coordinator is examined as an outsider would: here failures are wanted, so they
+// must not be this process's own.
+const child = "IDEMPOTENCYTEST_CHILD"
+
+// outside makes a catalogue entry as an outsider would, with nothing but Env.
+func outside(e impl.Entry) func(testing.TB, idempotencytest.Env) idempotency.Coordinator {
+	return func(t testing.TB, env idempotencytest.Env) idempotency.Coordinator {
+		c, err := e.New(impl.Env{Store: env.Store, KV: env.KV, Clock: env.Clock, Config: env.Config, HonoursKeys: env.HonoursKeys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+}
+
+// TestOutside runs in the child only: every coordinator of the catalogue. The zoo
+// confesses nothing; the others declare what they lack.
+func TestOutside(t *testing.T) {
+	if os.Getenv(child) == "" {
+		t.Skip("started by TestTheZooIsCaughtFromOutside")
+	}
+	for _, e := range impl.All() {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			opts := idempotencytest.Options{Store: "embedded", Prepare: e.Prepare}
+			if !inZoo(e) {
+				opts.Lacks = e.Lacks
+			}
+			idempotencytest.TestCoordinator(t, outside(e), opts)
+		})
+	}
+}
+
+func inZoo(e impl.Entry) bool {
+	for _, g := range e.Groups {
+		if g == impl.Zoo {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTheZooIsCaughtFromOutside: whatever is broken fails in at least one invariant,
+// and whatever is not passes.
+func TestTheZooIsCaughtFromOutside(t *testing.T) {
+	if os.Getenv(child) != "" {
+		t.Skip("this is the child")
+	}
+	out, failed := examined(t)
+	caught := 0
+	for _, e := range impl.All() {
+		switch invariants := failed[e.Name]; {
+		case inZoo(e) && len(invariants) == 0:
+			t.Errorf("%s passed: nothing caught it", e.Name)
+		case inZoo(e):
+			caught++
+			t.Logf("%s: %s", e.Name, strings.Join(invariants, ", "))
+		case len(invariants) > 0 || !bytes.Contains(out, []byte("--- PASS: TestOutside/"+e.Name+" ")):
+			t.Errorf("%s did not pass: %s\n%s", e.Name, strings.Join(invariants, ", "), about(out, e.Name))
+		}
+	}
+	t.Logf("%d broken coordinators caught", caught)
+}
+
+// examined runs the child, and returns its output and which invariants failed in it,
+// by coordinator.
+func examined(t *testing.T) (out []byte, failed map[string][]string) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOutside$", "-test.v", "-test.timeout=5m", "-test.parallel=12")
+	cmd.Env = append(os.Environ(), child+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("the child passed: nothing in the zoo was caught\n%s", out)
+	}
+	failed = map[string][]string{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	for lines.Scan() {
+		test, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), "--- FAIL: TestOutside/")
+		name, rest, _ := strings.Cut(test, "/")
+		invariant, _, timed := strings.Cut(rest, " (")
+		if ok && timed && strings.Contains(invariant, "/") {
+			failed[name] = append(failed[name], invariant)
+		}
+	}
+	return out, failed
+}
+
+// about is what the child said of one coordinator.
+func about(out []byte, name string) string {
+	var said strings.Builder
+	mine := false
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, "TestOutside/") {
+			mine = strings.Contains(line, "TestOutside/"+name+"/") || strings.Contains(line, "TestOutside/"+name+" ")
+		}
+		if mine {
+			said.WriteString(line)
+		}
+	}
+	return said.String()
+}
