@@ -326,7 +326,7 @@ func TestServerThatEndsAtOnce(t *testing.T) {
 func TestServerThatNeverAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Open(ctx, Spec{Name: RedisServer, Server: script(t, "exec cat")})
+	_, err := Open(ctx, Spec{Name: RedisServer, Server: script(t, "exec tail -f /dev/null")})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

@@ -22,7 +22,8 @@ func TestClientURL(t *testing.T) {
 			Backend{dialAddr: "h:1", login: login{user: "u", password: "p@:/%", db: 3}}, "", "redis://u:p%40%3A%2F%25@h:1/3"},
 		{"TLS", Backend{dialAddr: "h:1", login: login{tls: &tls.Config{}}}, "", "rediss://h:1/0"},
 	}
-	for _, c := range cases {
+	for i := range cases {
+		c := &cases[i] // a Backend is not to be copied
 		got := c.b.ClientURL(c.addr)
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.reason, got, c.want)

@@ -221,7 +221,7 @@ func TestNothingAnswered(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()
 				r := newRelay(t, storetest.StartRedis(t))
-				cfg := redisstore.Config{Prefix: "p:", Retry: redisstore.Retry{Within: 50 * time.Millisecond}}
+				cfg := redisstore.Config{Prefix: "p:", Retry: redisstore.Retry{Within: 500 * time.Millisecond}}
 				s := open(t, redis.NewClient(options(r.addr())), cfg)
 				if connected {
 					mustClaim(t, s, claimOf("before", "a"))
