@@ -19,13 +19,17 @@ func answerLaws() []Invariant {
 			Why:       "Each unmarked success is counted as an order by whoever reads the answers.",
 			Applies:   func(h *history.History) bool { return h.Header.Marker && hasAnswer(history.OK)(h) }}, oneFresh),
 		law(Invariant{ID: "answer/loser",
-			Predicate: `A duplicate gets the final answer, "in progress", or the owner's own failure: never a mismatch, another charge, or "in progress" once the final answer was given.`,
+			Predicate: `A duplicate gets the final answer, "in progress", or the owner's own failure: never a mismatch or another charge, and once the final answer was given and kept, nothing else.`,
 			Why:       "An honest retry must not be punished for the race that it has lost.",
 			Applies:   anyDuplicate}, loser),
 		law(Invariant{ID: "answer/in-progress-true",
 			Predicate: `"In progress" is said only while another attempt may hold the claim or the outcome is unknown.`,
 			Why:       "The client waits for somebody who does not exist, and nobody does the work.",
 			Applies:   hasAnswer(history.InProgress)}, inProgressTrue),
+		law(Invariant{ID: "answer/source-true",
+			Predicate: `What an answer says of where it comes from is true: "executed" has executed, "replayed" and "waited" are another's, "unprotected" or "store unavailable" is said only when the store had failed; and no attempt has reported as an orphan the charge that it names.`,
+			Why:       "Whoever counts orders by the mark counts wrong, and whoever looks for unprotected charges looks in the wrong place.",
+			Applies:   func(h *history.History) bool { return h.Header.Inspected && h.Header.Marker }}, sourceTrue),
 		law(Invariant{ID: "answer/no-foreign",
 			Predicate: "No answer carries a charge or fingerprint that belongs to another tenant or operation.",
 			Why:       "One customer reads another's payment.",
@@ -145,10 +149,10 @@ func (v *view) losers(span []*attempt) *Violation {
 					v.who(a), at(a.send), v.who(latest), latest.answer.Charge, at(latest.answer), a.answer.Charge, at(a.answer))
 			}
 		}
-		if final != nil && a.send.Seq > final.answer.Seq && a.answered(history.InProgress) && !v.storeBlind(a) {
+		if final != nil && a.send.Seq > final.answer.Seq && v.putOff(a, final) {
 			return violation([]history.Event{final.answer, a.send, a.answer},
-				`%s had the final answer %s %s, but %s, sent %s, was told "in progress" %s`,
-				v.who(final), final.answer.Charge, at(final.answer), v.who(a), at(a.send), at(a.answer))
+				`%s had the final answer %s %s, but %s, sent %s, was told %s %s`,
+				v.who(final), final.answer.Charge, at(final.answer), v.who(a), at(a.send), answerWords(a.answer.Answer), at(a.answer))
 		}
 		if latest == nil || v.end(a).Seq > v.end(latest).Seq {
 			latest = a
@@ -158,6 +162,36 @@ func (v *view) losers(span []*attempt) *Violation {
 		}
 	}
 	return nil
+}
+
+// putOff: told to wait, or told a failure, though the final answer was there to be
+// replayed. A failure counts only where that answer was surely kept, and nothing
+// has touched the store or the attempt's worker since.
+func (v *view) putOff(a, final *attempt) bool {
+	switch {
+	case v.storeBlind(a):
+		return false
+	case a.answered(history.InProgress):
+		return true
+	}
+	return a.answered(nobodysFailure()...) && a.executed().Seq == 0 && !a.storeFailed() && !v.deadWorker(a) &&
+		v.kept(final) && !v.storeDisturbed(a.answer)
+}
+
+// nobodysFailure is the failures that an attempt which executed nothing may only
+// pass on.
+func nobodysFailure() []string {
+	return []string{history.Error, history.OwnerFailed, history.Declined, history.UnknownOutcome, history.StoreUnavailable, history.InvalidKey}
+}
+
+// kept: the answer was surely written down, or read from where it was.
+func (v *view) kept(a *attempt) bool {
+	return marked(a.answer.Source) || slices.ContainsFunc(a.ops, (*op).finalises) || !v.header.Inspected && len(v.faults) == 0
+}
+
+// deadWorker: the attempt's worker is killed at some time, so its silence is nobody's word.
+func (v *view) deadWorker(a *attempt) bool {
+	return slices.ContainsFunc(v.killedWorkers(), func(f history.Event) bool { return f.Worker == a.send.Worker })
 }
 
 // lost judges what a concurrent duplicate was told.

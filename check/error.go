@@ -18,7 +18,7 @@ func notPinned(v *view) *Violation {
 		var failed, latest *attempt
 		for i, a := range k.attempts {
 			alone := latest == nil || a.send.Seq > v.end(latest).Seq
-			if failed != nil && alone && v.nextAfter(k, i) && v.pinned(a) && sameRequest(failed, a) {
+			if failed != nil && alone && v.nextAfter(k, i) && v.pinned(a) && !declinedAgain(failed, a) && sameRequest(failed, a) {
 				return violation([]history.Event{failed.answer, a.send, a.answer},
 					"%s %s, nothing had been charged, but %s, sent %s, %s without any execution of its own: the failure is pinned to the key",
 					v.told(failed), at(failed.answer), v.who(a), at(a.send), "was told "+answerWords(a.answer.Answer)+" "+at(a.answer))
@@ -36,9 +36,14 @@ func notPinned(v *view) *Violation {
 	return nil
 }
 
+// declinedAgain: a provider's definitive no may be kept as the answer.
+func declinedAgain(failed, a *attempt) bool {
+	return failed.answered(history.Declined) && a.answered(history.Declined)
+}
+
 // transient: the attempt executed, failed without effect, and said so.
 func (v *view) transient(a *attempt) bool {
-	if a.executed().Seq == 0 || a.storeFailed() || v.killed(a) || !a.answered(history.Error) || len(v.logical(a.send.Ref).charges) > 0 {
+	if a.executed().Seq == 0 || a.storeFailed() || v.killed(a) || !a.answered(history.Error, history.Declined) || len(v.logical(a.send.Ref).charges) > 0 {
 		return false
 	}
 	for _, r := range a.runs {
@@ -51,8 +56,8 @@ func (v *view) transient(a *attempt) bool {
 
 // pinned: an answer that is nobody's own failure.
 func (v *view) pinned(a *attempt) bool {
-	return a.answered(history.Error, history.OwnerFailed, history.InProgress, history.Declined) &&
-		a.executed().Seq == 0 && !a.storeFailed() && !v.storeBlind(a)
+	return (a.answered(history.InProgress) || a.answered(nobodysFailure()...)) &&
+		a.executed().Seq == 0 && !a.storeFailed() && !v.storeBlind(a) && !v.deadWorker(a)
 }
 
 // nextAfter: the attempt sent next under the key came after the i-th was over.

@@ -120,6 +120,14 @@ func pairs() []pair {
 				s.at(0).send("A").begin("A", "claim").end("A", down).begin("A", "claim").end("A").at(30).say("A", "in-progress")
 			},
 			`A was told "in progress" at 30 ms, but nobody else had executed or claimed that key.`},
+		{"answer/source-true",
+			func(s *story) {
+				s.at(0).send("A").charge("A").ok("A", "ch_1", "executed").at(90).send("B").ok("B", "ch_1", "replayed")
+			},
+			func(s *story) { // no answer is fresh, so nobody counts the order
+				s.at(0).send("A").charge("A").ok("A", "ch_1", "replayed").at(90).send("B").ok("B", "ch_1", "replayed")
+			},
+			`A was answered ch_1 as "replayed" at 0 ms, but its own call had made that charge at 0 ms.`},
 		{"answer/no-foreign",
 			func(s *story) {
 				s.at(0).send("A").charge("A").ok("A", "ch_1", "executed").at(50).send("B", other, under("refund")).charge("B").ok("B", "ch_2", "executed")
