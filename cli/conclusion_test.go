@@ -95,10 +95,11 @@ func TestRepeatsKeepTheWorst(t *testing.T) {
 		{"a cell is counted once", []results.Run{runOf(good("a")), runOf(wrong("a")), runOf(wrong("a"))}, 2, 1},
 		{"expected but different differs, too", []results.Run{runOf(good("a")), runOf(twice("a", false))}, 1, 1},
 		{"what an interruption stopped does not differ", []results.Run{runOf(good("a")), interruptedRun(failed("a", "interrupted"))}, 1, 0},
+		{"nor does what a dead store left undone", []results.Run{runOf(good("a")), runOf(failed("a", "the store died"))}, 1, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.why, func(t *testing.T) {
-			done := &repeats{first: map[string]string{}}
+			done := &repeats{first: map[string]string{}, outcome: outcome}
 			for i, run := range tt.runs {
 				run.Seed = int64(i)
 				done.add(run, runner.Histories{})

@@ -17,7 +17,7 @@ type repeats struct {
 	worst       results.Run
 	histories   runner.Histories // of the worst
 	first       map[string]string
-	differing   []results.Cell // whose verdict was not always the first one
+	differing   []results.Cell // whose verdict was not always the first one; what could not run has none
 	outcome     func(results.Cell) string
 }
 
@@ -51,7 +51,7 @@ func (r *repeats) add(run results.Run, histories runner.Histories) {
 		word, seen := r.first[name]
 		if !seen {
 			r.first[name] = r.outcome(c)
-		} else if word != r.outcome(c) && !run.Interrupted && !r.differs(name) {
+		} else if word != r.outcome(c) && c.Status != results.CouldNotRun && !run.Interrupted && !r.differs(name) {
 			r.differing = append(r.differing, c)
 		}
 	}
