@@ -268,7 +268,7 @@ func recovers(v *view) *Violation {
 		if a != nil {
 			last := v.lastRelease(k, a)
 			return violation([]history.Event{last, a.send, a.answer}, `%s, sent %s, was told "in progress" %s, though nobody was at work any more: %s`,
-				v.who(a), at(a.send), at(a.answer), v.releaseWords(last))
+				v.who(a), at(a.send), at(a.answer), v.releaseWords(k, a, last))
 		}
 	}
 	return nil
@@ -346,12 +346,21 @@ func (v *view) lastRelease(k *keyed, a *attempt) history.Event {
 	return last
 }
 
-func (v *view) releaseWords(last history.Event) string {
+// releaseWords says why no claim was held any more when a was sent.
+func (v *view) releaseWords(k *keyed, a *attempt, last history.Event) string {
 	switch {
 	case last.Kind == history.Fault:
 		return "the last lease had been ended " + at(last)
-	case last.Kind == history.Answer && last.Answer == history.OK:
+	case last.Kind == history.Answer && (last.Answer == history.OK || !v.lapsed(k, a)):
 		return v.told(v.attempt(last.Attempt)) + " " + at(last)
 	}
 	return "the last lease had run out"
+}
+
+// lapsed: an earlier attempt may have left a claim behind, which ended by its
+// lease alone.
+func (v *view) lapsed(k *keyed, a *attempt) bool {
+	return slices.ContainsFunc(k.attempts, func(x *attempt) bool {
+		return x != a && x.send.Seq < a.send.Seq && !v.clean(x)
+	})
 }

@@ -132,7 +132,7 @@ func (v *view) involved(g group, standing []*charge) []*attempt {
 	var all []*attempt
 	for _, a := range g.of.attempts {
 		made := slices.ContainsFunc(standing, func(c *charge) bool { return c.attempt() == a })
-		if made || a.ok() && slices.ContainsFunc(g.charges, func(c *charge) bool { return c.id == a.answer.Charge }) {
+		if made || g.names(a) {
 			all = append(all, a)
 		}
 	}
@@ -225,17 +225,36 @@ func silentDuplicate(v *view) *Violation {
 			}
 		}
 		if len(silent) > 1 && g.named() == 1 {
-			return v.double(g, silent, "; the answers agree, so only the ledger shows it")
+			return v.double(g, silent, g.silence())
 		}
 	}
 	return nil
+}
+
+// silence says why no answer shows the second charge.
+func (g group) silence() string {
+	var named []string
+	for _, a := range g.of.attempts {
+		if g.names(a) {
+			named = append(named, a.answer.Charge)
+		}
+	}
+	if len(named) == 1 {
+		return "; the only success names " + named[0] + ", so only the ledger shows it"
+	}
+	return "; the answers agree, so only the ledger shows it"
+}
+
+// names: the attempt succeeded, and its answer names a charge of the group.
+func (g group) names(a *attempt) bool {
+	return a.ok() && slices.ContainsFunc(g.charges, func(c *charge) bool { return c.id == a.answer.Charge })
 }
 
 // named is how many different charges the successful answers name.
 func (g group) named() int {
 	names := map[string]bool{}
 	for _, a := range g.of.attempts {
-		if a.ok() && slices.ContainsFunc(g.charges, func(c *charge) bool { return c.id == a.answer.Charge }) {
+		if g.names(a) {
 			names[a.answer.Charge] = true
 		}
 	}

@@ -1,6 +1,11 @@
 package check_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/idemrace/idemrace/history"
+)
 
 // The sentences are projected in class: what was told alike is told once.
 func TestAnswersAreGrouped(t *testing.T) {
@@ -41,6 +46,48 @@ func TestAnswersAreGrouped(t *testing.T) {
 	} {
 		if f := finding(t, told(row.tell), "effect/at-most-once"); f.Because != row.because {
 			t.Errorf("%s:\n got %s\nwant %s", row.why, f.Because, row.because)
+		}
+	}
+}
+
+// TestReleaseWords: a lease is named only where one ended a claim.
+func TestReleaseWords(t *testing.T) {
+	for _, row := range []struct {
+		why, because string
+		tell         func(s *story)
+	}{
+		{"the owner was declined, and no lease had ended",
+			`B, sent at 50 ms, was told "in progress" at 50 ms, though nobody was at work any more: A was told "declined" at 0 ms.`,
+			func(s *story) {
+				s.send("A").fail("A", "no-effect").say("A", "declined").at(50).send("B").say("B", "in-progress")
+			}},
+		{"the owner was killed, and its lease ended by itself",
+			`B, sent at 800 ms, was told "in progress" at 800 ms, though nobody was at work any more: the last lease had run out.`,
+			func(s *story) {
+				s.h.Header.LeaseMS = 500
+				s.at(0).send("A").claim("A", 1).at(9).kill("A").say("A", "unknown").at(800).send("B").say("B", "in-progress")
+			}},
+	} {
+		if f := finding(t, told(row.tell), "claim/recovers"); f.Because != row.because {
+			t.Errorf("%s:\n got %s\nwant %s", row.why, f.Because, row.because)
+		}
+	}
+}
+
+// TestSilenceWords: one success agrees with nobody.
+func TestSilenceWords(t *testing.T) {
+	alone := told(func(s *story) {
+		s.send("A").charge("A").say("A", "error").send("B").charge("B").ok("B", "ch_2", "executed")
+	})
+	two := told(func(s *story) {
+		s.send("A").send("B").charge("A").charge("B").ok("A", "ch_1", "executed").ok("B", "ch_1", "replayed")
+	})
+	for want, h := range map[string]*history.History{
+		"; the only success names ch_2, so only the ledger shows it.": alone,
+		"; the answers agree, so only the ledger shows it.":           two,
+	} {
+		if f := finding(t, h, "effect/silent-duplicate"); !strings.HasSuffix(f.Because, want) {
+			t.Errorf("got %q, want it to end in %q", f.Because, want)
 		}
 	}
 }
