@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,7 +101,7 @@ func TestVerdictWords(t *testing.T) {
 	}
 	tests := []struct{ reason, cell, want string }{
 		{"no answer shows it", "in-flight cache", "DOUBLE CHARGE (same answers)"},
-		{"the answers differ", "burst cache", "DOUBLE CHARGE"},
+		{"the answers differ, and twice would be far too little", "burst cache", "CHARGED 20 TIMES"},
 		{"nobody could do better without the provider", "lease-overrun wait", "DOUBLE CHARGE (same answers, at least once by nature)"},
 		{"nothing was proved", "lease-overrun raise", "inconclusive: control overlap not seen"},
 		{"loud", "key-length wait", "VIOLATED key/hygiene and 1 more  ← UNEXPECTED"},
@@ -117,6 +118,33 @@ func TestVerdictWords(t *testing.T) {
 	}
 }
 
+// A single success agrees with nobody; and what is charged for one ref is not
+// told by the answers to another.
+func TestDoubleChargeWords(t *testing.T) {
+	silent := []results.Finding{{Invariant: "effect/silent-duplicate", Verdict: "violated", Expected: "violated"}}
+	other := ok("B", "ch_3")
+	other.Ref = "r2"
+	thrice := append(two(), results.Charge{ID: "ch_3", Ref: "r1"})
+	tests := []struct {
+		reason   string
+		attempts []results.Attempt
+		charges  []results.Charge
+		want     string
+	}{
+		{"two agree", []results.Attempt{ok("A", "ch_1"), ok("B", "ch_1")}, two(), "DOUBLE CHARGE (same answers)"},
+		{"one success", []results.Attempt{said("A", "unknown"), ok("B", "ch_2")}, two(), "DOUBLE CHARGE (silent)"},
+		{"the other success is another ref's", []results.Attempt{ok("A", "ch_2"), other}, two(), "DOUBLE CHARGE (silent)"},
+		{"thrice, and two agree", []results.Attempt{ok("A", "ch_1"), ok("B", "ch_1")}, thrice, "CHARGED 3 TIMES (same answers)"},
+		{"a voided charge does not stand", []results.Attempt{ok("A", "ch_1"), ok("B", "ch_1")}, append(two(), results.Charge{ID: "ch_3", Ref: "r1", Voided: true}), "DOUBLE CHARGE (same answers)"},
+	}
+	for _, test := range tests {
+		c := results.Cell{Status: results.Judged, Verdict: "violated", Attempts: test.attempts, Charges: test.charges, Findings: silent}
+		if got, _ := judged(c); got != test.want {
+			t.Errorf("%s: %q, want %q", test.reason, got, test.want)
+		}
+	}
+}
+
 func TestAnswersAndChargesAreCondensed(t *testing.T) {
 	tests := []struct {
 		reason             string
@@ -126,6 +154,12 @@ func TestAnswersAndChargesAreCondensed(t *testing.T) {
 		{"the one that charged comes first, whoever it was", burst("raise", 1), "ch_1, in progress ×19", "ch_1"},
 		{"everybody charged", burst("cache", 20), "ch_1 … ch_20", "ch_1 … ch_20"},
 		{"in the clients' order, not the answers'", results.Cell{Attempts: []results.Attempt{said("C10", "error"), ok("C2", "ch_1")}}, "ch_1, error", "none"},
+		{"up to ten in the clients' order, neighbours as one", results.Cell{Attempts: []results.Attempt{ok("A", "ch_1"), ok("B", "ch_1"),
+			said("C", "invalid-key"), said("D", "invalid-key"), said("E", "invalid-key"), ok("F", "ch_2"), ok("G", "ch_1")}},
+			"ch_1 ×2, invalid key ×3, ch_2, ch_1", "none"},
+		{"ten are still in order", manyAnswers(10), "error, ch_1, error ×8", "none"},
+		{"eleven are a burst", manyAnswers(11), "ch_1, error ×10", "none"},
+		{"a few are told one by one", results.Cell{Attempts: []results.Attempt{ok("A", "ch_1"), ok("B", "ch_1"), ok("C", "ch_1"), ok("D", "ch_1")}}, "ch_1, ch_1, ch_1, ch_1", "none"},
 		{"nobody came", results.Cell{}, "none", "none"},
 		{"a refund and a void are told", exampleRun().Cells[13], "ch_1, ch_2", "ch_1, ch_2, ch_3 (voided), ch_4 (refund)"},
 	}
@@ -137,6 +171,15 @@ func TestAnswersAndChargesAreCondensed(t *testing.T) {
 			t.Errorf("%s: charges %q, want %q", test.reason, got, test.charges)
 		}
 	}
+}
+
+// manyAnswers: of n clients the second one succeeds.
+func manyAnswers(n int) results.Cell {
+	c := results.Cell{Attempts: []results.Attempt{said("C1", "error"), ok("C2", "ch_1")}}
+	for i := 3; i <= n; i++ {
+		c.Attempts = append(c.Attempts, said(fmt.Sprintf("C%d", i), "error"))
+	}
+	return c
 }
 
 func TestReproduceLine(t *testing.T) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +11,13 @@ import (
 	"github.com/idemrace/idemrace/results"
 )
 
-// few is up to how many answers or charges are listed one by one.
-const few = 4
+const (
+	// few is up to how many answers or charges are listed one by one.
+	few = 4
+	// inOrder is up to how many answers keep the clients' order. Beyond it they came
+	// at once, and who of them came first is luck.
+	inOrder = 10
+)
 
 // answer puts the document's word in a reader's words. An ok is told by its charge.
 func answer(a results.Attempt) string {
@@ -29,22 +35,47 @@ func answer(a results.Attempt) string {
 	return clean(strings.ReplaceAll(a.Answer, "-", " "))
 }
 
-// responses are in the clients' order. Many of them are told by kind, with the
-// charges first: who of twenty came first is luck.
+// responses are in the clients' order, with equal neighbours told as one where
+// there are more than a few. Many are told by kind, with the charges first, so
+// that a burst reads alike in each run.
 func responses(c results.Cell) string {
 	if len(c.Attempts) == 0 {
 		return "none"
 	}
 	attempts := slices.Clone(c.Attempts)
 	slices.SortStableFunc(attempts, func(a, b results.Attempt) int { return byNumber(a.Client, b.Client) })
-	if len(attempts) > few {
-		return kinds(attempts)
-	}
 	var words []string
 	for _, a := range attempts {
 		words = append(words, answer(a))
 	}
+	switch n := len(attempts); {
+	case n > inOrder:
+		return kinds(attempts)
+	case n > few:
+		words = neighbours(words)
+	}
 	return strings.Join(words, ", ")
+}
+
+// neighbours tells equal words that follow each other as one: "ch_1 ×2".
+func neighbours(words []string) []string {
+	var told []string
+	for i := 0; i < len(words); {
+		n := 1
+		for i+n < len(words) && words[i+n] == words[i] {
+			n++
+		}
+		told = append(told, times(words[i], n))
+		i += n
+	}
+	return told
+}
+
+func times(word string, n int) string {
+	if n == 1 {
+		return word
+	}
+	return fmt.Sprintf("%s ×%d", word, n)
 }
 
 func kinds(attempts []results.Attempt) string {
@@ -67,9 +98,7 @@ func kinds(attempts []results.Attempt) string {
 	}
 	all := append(charges, words...)
 	for i, word := range all {
-		if n := count[word]; n > 1 {
-			all[i] = fmt.Sprintf("%s ×%d", word, n)
-		}
+		all[i] = times(word, max(1, count[word])) // a range of charges was counted nowhere
 	}
 	return strings.Join(all, ", ")
 }
@@ -138,9 +167,8 @@ func offExpectation(c results.Cell) bool {
 }
 
 func judged(c results.Cell) (string, tone) {
-	double, _ := results.DoubleCharges(c)
 	switch {
-	case double > 0:
+	case len(overcharged(c)) > 0:
 		return doubleCharge(c), bad
 	case c.Verdict == "violated":
 		return "VIOLATED " + firstWith(c, "violated"), bad
@@ -150,20 +178,57 @@ func judged(c results.Cell) (string, tone) {
 	return held(c), good
 }
 
+// overcharged are the standing charges by operation, of those that have too many.
+func overcharged(c results.Cell) map[[2]string]int {
+	standing := map[[2]string]int{}
+	for _, ch := range c.Charges {
+		if !ch.Voided {
+			standing[[2]string{ch.Ref, ch.Effect}]++
+		}
+	}
+	maps.DeleteFunc(standing, func(_ [2]string, n int) bool { return n < 2 })
+	return standing
+}
+
+// doubleCharge is loud about how often, and about what no answer shows.
 func doubleCharge(c results.Cell) string {
+	most, agreeing := 0, false
+	for of, n := range overcharged(c) {
+		most, agreeing = max(most, n), agreeing || successes(c, of[0]) > 1
+	}
+	text := "DOUBLE CHARGE"
+	if most > 2 {
+		text = fmt.Sprintf("CHARGED %d TIMES", most)
+	}
 	var notes []string
-	if slices.ContainsFunc(c.Findings, func(f results.Finding) bool {
-		return f.Invariant == "effect/silent-duplicate" && f.Verdict == "violated"
-	}) {
+	switch silent := violates(c, "effect/silent-duplicate"); {
+	case silent && agreeing:
 		notes = append(notes, "same answers")
+	case silent: // one success has nothing to agree with
+		notes = append(notes, "silent")
 	}
 	if c.AtLeastOnce {
 		notes = append(notes, "at least once by nature")
 	}
 	if len(notes) == 0 {
-		return "DOUBLE CHARGE"
+		return text
 	}
-	return "DOUBLE CHARGE (" + strings.Join(notes, ", ") + ")"
+	return text + " (" + strings.Join(notes, ", ") + ")"
+}
+
+// successes counts the attempts for a ref that were answered ok.
+func successes(c results.Cell, ref string) int {
+	n := 0
+	for _, a := range c.Attempts {
+		if a.Ref == ref && a.Answer == "ok" {
+			n++
+		}
+	}
+	return n
+}
+
+func violates(c results.Cell, invariant string) bool {
+	return slices.ContainsFunc(c.Findings, func(f results.Finding) bool { return f.Invariant == invariant && f.Verdict == "violated" })
 }
 
 // firstWith names the first invariant with a verdict, and how many more there are.
@@ -244,7 +309,7 @@ func reason(c results.Cell, f results.Finding) string {
 	case f.Expected == "violated":
 		return because(line, f.Because) + " (expected)"
 	}
-	return because(line, f.Because) + " (nothing was claimed about it)"
+	return because(line, f.Because) + " (known of it; not shown each time)"
 }
 
 func because(what, why string) string {
