@@ -29,7 +29,11 @@ type Pause struct {
 
 func (p Pause) String() string {
 	if p.AfterCalls > 0 {
-		return fmt.Sprintf("worker %s will freeze after %d store call(s)", p.Worker, p.AfterCalls)
+		calls := fmt.Sprintf("%d store calls", p.AfterCalls)
+		if p.AfterCalls == 1 {
+			calls = "1 store call"
+		}
+		return fmt.Sprintf("worker %s will freeze after %s", p.Worker, calls)
 	}
 	return "worker " + p.Worker + " freezes"
 }

@@ -79,7 +79,7 @@ func Open(ctx context.Context, spec Spec) (*Backend, error) {
 	case Container:
 		return openContainer(ctx, spec.Image)
 	case Memory:
-		return &Backend{kind: Memory, version: "in process", address: "this process"}, nil
+		return &Backend{kind: Memory, version: "in this process"}, nil
 	}
 	return nil, unknownName(spec.Name)
 }
@@ -106,7 +106,8 @@ func (b *Backend) Kind() string { return b.kind }
 // Version is the server's own word, or the library's for an embedded one.
 func (b *Backend) Version() string { return b.version }
 
-// Address says where the store is; it never holds a user name or a password.
+// Address says where the store is, "" for memory, which is nowhere else; it never
+// holds a user name or a password.
 func (b *Backend) Address() string { return b.address }
 
 // DialAddr is the host:port that a fault proxy stands in front of; "" for

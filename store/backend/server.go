@@ -34,11 +34,11 @@ var errPortTaken = errors.New("the port was taken by another process")
 // openServer runs a private redis-server that keeps nothing on disk.
 func openServer(ctx context.Context, program string) (*Backend, error) {
 	if program == "" {
-		program = "redis-server"
+		program = RedisServer
 	}
 	path, err := exec.LookPath(program)
 	if err != nil {
-		return nil, fmt.Errorf("needs redis-server: %w (%s); install Redis, or use --store embedded", ErrMissing, program)
+		return nil, fmt.Errorf("needs redis-server: %w%s; install Redis, or use --store embedded", ErrMissing, other(program))
 	}
 	for range portTries {
 		var b *Backend
@@ -47,6 +47,14 @@ func openServer(ctx context.Context, program string) (*Backend, error) {
 		}
 	}
 	return nil, err
+}
+
+// other names a program that is not called redis-server.
+func other(program string) string {
+	if program == RedisServer {
+		return ""
+	}
+	return " (" + program + ")"
 }
 
 func startServer(ctx context.Context, path string) (*Backend, error) {
