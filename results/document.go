@@ -22,6 +22,13 @@ const (
 // Expectations of a finding or cell: a verdict, or none.
 const ExpectNone = "none"
 
+// Gates of a run. On closes on any double charge but in cells that are
+// at-least-once by nature; strict closes on those too.
+const (
+	GateOn     = "on"
+	GateStrict = "strict"
+)
+
 // Run is one run: a set of cells.
 type Run struct {
 	Schema      string    `json:"schema"`
@@ -30,6 +37,7 @@ type Run struct {
 	Started     time.Time `json:"started"`
 	DurationMS  float64   `json:"duration_ms"`
 	Interrupted bool      `json:"interrupted"`
+	Gate        string    `json:"gate,omitempty"` // what the run was asked to close on: on, strict, or "" for nothing
 	Store       Store     `json:"store"`
 	Cells       []Cell    `json:"cells"`
 	Summary     Summary   `json:"summary"`

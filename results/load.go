@@ -99,6 +99,9 @@ func syntax(text []byte, err error) error {
 // sound refuses words that no version has written: a report of them would say
 // nothing, and look as if all were well.
 func sound(run Run) error {
+	if run.Gate != "" && run.Gate != GateOn && run.Gate != GateStrict {
+		return refusal("has a gate %q", run.Gate)
+	}
 	for _, c := range run.Cells {
 		switch {
 		case c.Status == NotApplicable || c.Status == CouldNotRun:

@@ -149,6 +149,41 @@ func TestFailedSaveChangesNothing(t *testing.T) {
 	onlyThese(t, dir, "history", "history/in-flight.cache.jsonl", "run.json")
 }
 
+// What an earlier run's document names under history/ goes with it. What nobody
+// names, and what lies elsewhere, was never ours to remove.
+func TestSaveRemovesTheEarlierRunsHistories(t *testing.T) {
+	dir := t.TempDir()
+	run := example()
+	histories := map[string]*history.History{}
+	for _, c := range run.Cells {
+		histories[CellName(c)] = exampleHistory()
+	}
+	if err := Save(dir, run, histories); err != nil {
+		t.Fatal(err)
+	}
+	foreign := []string{"notes.txt", "history/mine.jsonl"}
+	for _, name := range foreign {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A document that names what lies elsewhere.
+	text, err := os.ReadFile(filepath.Join(dir, RunFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"history/restart.wait.jsonl"`), []byte(`"history/../notes.txt"`), 1)
+	if err := os.WriteFile(filepath.Join(dir, RunFile), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	next := run
+	next.Cells = run.Cells[:1]
+	if err := Save(dir, next, histories); err != nil {
+		t.Fatal(err)
+	}
+	onlyThese(t, dir, "history", "history/in-flight.cache.jsonl", "history/mine.jsonl", "history/restart.wait.jsonl", "notes.txt", "run.json")
+}
+
 func TestSaveWhereNoDirectoryCanBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -177,6 +212,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a schema that is a number", `{"schema":1}`, `has no schema`},
 		{"a member of another type", `{"schema":"idemrace.run/v1","seed":"x"}`, "does not fit schema"},
 		{"a status nobody wrote", `{"schema":"idemrace.run/v1","cells":[{"scenario":"s","target":"t","status":"fine"}]}`, `run.json has a cell s of t with status "fine"`},
+		{"a gate nobody knows would seem to be open", `{"schema":"idemrace.run/v1","gate":"wide"}`, `run.json has a gate "wide"`},
 		{"a verdict nobody gave", `{"schema":"idemrace.run/v1","cells":[{"scenario":"s","target":"t","status":"judged","verdict":"ok"}]}`, `verdict "ok"`},
 	}
 	for _, test := range tests {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -40,18 +41,41 @@ func fileSafe(name string) string {
 // Save keeps a run in dir, which is made if need be: run.json, and the histories
 // (by CellName) under history/. Everything is first written under other names and
 // then renamed, run.json last: what Load finds is whole. On an error nothing half
-// written is left, and a run saved there before still stands.
+// written is left, and a run saved there before still stands. Afterwards nothing is
+// left of that one: the histories that its document names and the new one does not
+// are removed. What no document names is not ours and stays.
 func Save(dir string, run Run, histories map[string]*history.History) error {
 	s := &saving{dir: dir}
-	err := s.stage(withPaths(run, histories), histories)
+	run = withPaths(run, histories)
+	earlier, _ := Load(dir) // a run that cannot be read names nothing
+	err := s.stage(run, histories)
 	if err == nil {
 		err = s.publish()
+	}
+	if err == nil {
+		forget(dir, earlier, run)
 	}
 	if err != nil {
 		s.undo()
 		return fmt.Errorf("cannot save the run in %s: %w", dir, err)
 	}
 	return nil
+}
+
+// forget removes the earlier run's histories. The new run is whole already: one
+// that cannot be removed is a file too many, and no reason to say that saving
+// failed.
+func forget(dir string, earlier, now Run) {
+	keep := map[string]bool{}
+	for _, c := range now.Cells {
+		keep[c.History] = true
+	}
+	for _, c := range earlier.Cells {
+		name := path.Base(c.History)
+		if c.History == HistoryDir+"/"+name && path.Ext(name) == ".jsonl" && !keep[c.History] {
+			_ = os.Remove(filepath.Join(dir, HistoryDir, name))
+		}
+	}
 }
 
 // withPaths tells each cell where its history will be.
