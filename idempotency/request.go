@@ -79,7 +79,8 @@ func escapeBraces(part string) string {
 // Its 192 bits of SHA-256 keep all triples and generations apart, which raw keys
 // do not: they would collide across tenants and operations.
 //
-// The generation rises only after a failure that is known to have had no effect.
+// The generation rises only after a failure that is known to have had no effect,
+// and not while an earlier attempt of the key may still charge.
 // So a provider which replays failures lets the next try through, and no other
 // try can be a new charge.
 func (r Request) ProviderKey(generation int64) string {

@@ -143,10 +143,14 @@ func slowBurst() Scenario {
 // payloadRace: two payloads under one key, in one moment.
 func payloadRace() Scenario {
 	return Scenario{
-		Name:     "payload-race",
-		Title:    "same key, amounts 100 and 5, at once, with every reply of the store 20 ms late",
-		Why:      "Whoever comes first has the key; the other is refused, whatever is known of the first by then. Never two charges, never the other's receipt.",
-		Steps:    []Step{SlowStore{By: 20 * time.Millisecond}, Send{Client: "A"}, Send{Client: "B", Ref: "r2", Amount: 5}, Join{}, Heal{}, Settle{}},
+		Name:    "payload-race",
+		Title:   "same key, amounts 100 and 5, at once, with every reply of the store 20 ms late",
+		Why:     "Whoever comes first has the key; the other is refused, whatever is known of the first by then. Never two charges, never the other's receipt.",
+		Setting: Setting{Provider: fakeprovider.Behaviour{Hold: true}},
+		Steps: []Step{
+			SlowStore{By: 20 * time.Millisecond}, Send{Client: "A"}, Send{Client: "B", Ref: "r2", Amount: 5},
+			WaitFor{Calls: 1, Placed: true}, Heal{}, Release{All: true}, Join{}, Settle{},
+		},
 		Exposes:  join(surely("reuse/refused"), possibly("answer/no-foreign", "effect/success-backed", "effect/accounted", "effect/failure-unbacked", "effect/silent-duplicate")),
 		Stresses: []check.Stress{check.PayloadVaries, check.Overlap},
 		Controls: []history.Control{{Name: "overlap", Min: 1}, {Name: "fault:store-slow", Min: 1}},

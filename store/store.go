@@ -60,12 +60,16 @@ type Record struct {
 	Fingerprint string // versioned, as written by the first claim
 	Token       string // owner (Pending, Unknown) or writer (Done)
 	Fence       int64  // rises by one with every change of owner; 1 is the first claim
-	Generation  int64  // rises by one with every release that is known to have had no effect; 1 is the first
-	Form        Form
-	Result      []byte        // Done only
-	Failure     string        // why it was released (Free) or unknown (Unknown); in words, for waiters
-	LeaseLeft   time.Duration // by the store's clock, when read; 0 or less: the lease has ended
-	ExpiresIn   time.Duration // the record's own expiry (retention), when read by an Inspector; negative: it never expires
+	// Generation rises by one with a release that is known to have had no effect,
+	// as long as all before it were: once an owner was overtaken or failed without
+	// being sure, its call may still be on its way, and a new provider key would let
+	// both charge. So it rises only while it equals Fence. 1 is the first.
+	Generation int64
+	Form       Form
+	Result     []byte        // Done only
+	Failure    string        // why it was released (Free) or unknown (Unknown); in words, for waiters
+	LeaseLeft  time.Duration // by the store's clock, when read; 0 or less: the lease has ended
+	ExpiresIn  time.Duration // the record's own expiry (retention), when read by an Inspector; negative: it never expires
 }
 
 // Final reports whether nothing more can change the record before retention ends.

@@ -15,7 +15,7 @@ func (a *attempt) execute(ctx context.Context, t turn) ([]byte, error) {
 	bounded, end := a.bound(ctx, t)
 	defer end()
 	result, err := a.act(idempotency.WithProviderKey(bounded, a.req.ProviderKey(t.generation)))
-	if err != nil && a.renews(t) && bounded.Err() != nil {
+	if err != nil && bounded.Err() != nil {
 		return nil, a.interrupted(ctx, context.Cause(bounded), err)
 	}
 	return result, err

@@ -169,8 +169,9 @@ func TestSemantic4_TheActionIsHandedTheProviderKey(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *setting) {
 		c, p, req := s.coordinator(reservation.Config{}), &till{}, request(t, 100)
 		noEffect := errors.Join(errCard, idempotency.ErrNoEffect)
-		do(t.Context(), c, req, failing(errCard)) // may have charged: the same key again
-		do(t.Context(), c, req, failing(noEffect))
+		do(t.Context(), c, req, failing(noEffect)) // nobody can have charged: a new key
+		do(t.Context(), c, req, failing(errCard))  // may have charged: the same key again
+		do(t.Context(), c, req, failing(noEffect)) // this one has not, but the one before may have
 		do(t.Context(), c, req, p.charge).wants(t, "ch_1", idempotency.Executed, true)
 		if got := p.key.Load(); got != req.ProviderKey(2) {
 			t.Errorf("provider key %q, want that of generation 2, %q", got, req.ProviderKey(2))

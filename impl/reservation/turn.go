@@ -38,8 +38,9 @@ func (a *attempt) owned(sent time.Time, rec store.Record) turn {
 
 // unprotected is the turn of a run with the store down. It keeps to a lease all
 // the same: the claim may have been applied, and only its reply lost. The
-// generation is not known; the first is right unless the key has had failures
-// without effect, and then it is only a stricter key.
+// generation is not known. The first is right unless the key has had failures
+// without effect; then a provider may answer with one of those, and does not know
+// of a charge made under a later key. Unprotected is what it is called.
 func (a *attempt) unprotected(sent time.Time) turn {
 	return turn{idempotency.Unprotected, 1, sent.Add(a.cfg.Lease)}
 }

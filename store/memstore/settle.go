@@ -63,7 +63,8 @@ func (e *entry) settle(t store.Settlement, now time.Time) {
 	if r.State == store.Free {
 		r.Fence++ // from nobody's to the caller's
 	}
-	if t.To == store.Free && t.NoEffect {
+	// While an earlier owner may still charge, its key stays the only one.
+	if t.To == store.Free && t.NoEffect && r.Fence == r.Generation {
 		r.Generation++
 	}
 	r.State, r.Token = t.To, t.Token

@@ -2,13 +2,20 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/idemrace/idemrace/store"
 )
 
+// inboxArg is where claim.lua expects the inbox, in its ARGV from 0.
+const inboxArg = 4
+
 // Claim implements store.Store. With Wait, the waiter is known here and the
 // subscription is confirmed before the script is sent: whatever is published
-// from the script's own moment on will be heard.
+// from the script's own moment on will be heard. Where that cannot be had (no
+// right to the channel, no connection left), the claim is sent all the same, and
+// gives no ticket: whether the key is free is known without it.
 func (s *Store) Claim(ctx context.Context, c store.Claim) (store.Claimed, error) {
 	var ticket store.Ticket
 	channel := ""
@@ -32,8 +39,11 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) (store.Claimed, error)
 func (s *Store) claim(ctx context.Context, c store.Claim, args []any) (claimed store.Claimed, registered bool, err error) {
 	reply, err := s.repeat(ctx, s.scripts.claim.op, c.Name, func(ctx context.Context) (any, error) {
 		if c.Wait {
-			if err := s.inbox.listen(ctx); err != nil {
+			switch err := s.inbox.listen(ctx); {
+			case errors.Is(err, errClosed):
 				return nil, err
+			case err != nil:
+				return s.call(ctx, s.scripts.claim, c.Name, slices.Replace(slices.Clone(args), inboxArg, inboxArg+1, any(""))...)
 			}
 		}
 		return s.call(ctx, s.scripts.claim, c.Name, args...)

@@ -21,7 +21,7 @@ var settleLaws = []law{
 	{"final-is-final", "nothing is ever applied over a final record", settleFinal},
 	{"release", "a release keeps fingerprint and fence, and says why", settleRelease},
 	{"release-twice", "releasing twice with one token is one release: the generation rises once", settleReleaseTwice},
-	{"release-generation", "the generation rises with a release without effect, and with nothing else", settleGeneration},
+	{"release-generation", "the generation rises with a release without effect if all before it were, and with nothing else", settleGeneration},
 	{"only-the-owner", "release and unknown apply to the caller's own record only, and never to none", settleOnlyOwner},
 	{"unknown", "an unknown record says why, and keeps its owner and its lease", settleUnknown},
 	{"one-winner", "of concurrent completions with different tokens one is applied", settleOneWinner},
@@ -107,7 +107,7 @@ func settleOverFree(l lab) {
 	l.applied(s)
 	got := l.applied(finalOf("k", "a", "ch_1"))
 	l.equal(got, store.Record{
-		Name: "k", State: store.Done, Fingerprint: payload, Token: "a", Fence: 3, Generation: 2, Result: []byte("ch_1"),
+		Name: "k", State: store.Done, Fingerprint: payload, Token: "a", Fence: 3, Generation: 1, Result: []byte("ch_1"),
 	})
 }
 
@@ -178,11 +178,21 @@ func settleGeneration(l lab) {
 	if g := generation("d"); g != 1 {
 		l.Fatalf("an unknown outcome raised the generation to %d", g)
 	}
-	s := freeOf("k", "d", "declined")
-	s.NoEffect = true
-	l.applied(s)
-	if g := generation("e"); g != 2 {
-		l.Fatalf("after a release without effect: generation %d", g)
+	declined := func(name, token string) {
+		s := freeOf(name, token, "declined")
+		s.NoEffect = true
+		l.applied(s)
+	}
+	declined("k", "d")
+	if g := generation("e"); g != 1 {
+		l.Fatalf("one of three former owners may still charge, and the generation rose to %d", g)
+	}
+	for want := int64(1); want <= 3; want++ {
+		token := fmt.Sprint("t", want)
+		if g := l.own("sure", token).Record.Generation; g != want {
+			l.Fatalf("after %d releases without effect: generation %d", want-1, g)
+		}
+		declined("sure", token)
 	}
 }
 

@@ -5,7 +5,7 @@
 --   fingerprint  of the request, as the first claim wrote it
 --   token        of the owner, or of whoever settled it
 --   fence        rises by one with every change of owner
---   generation   rises by one with every release without effect
+--   generation   rises by one with a release without effect, if all before it were
 --   lease        when the claim stops being exclusive, in ms of this server's TIME
 --   form, result, failure
 --   inbox:NAME   one for each channel to tell about the next settlement

@@ -19,7 +19,9 @@ if not ((r.state == 'pending' or r.state == 'unknown') and r.token == token) the
   return { 0, seen(r) }
 end
 
-if no_effect then r.generation = r.generation + 1 end
+-- While an earlier owner may still charge (its claim was taken over, or it failed
+-- without being sure), a new provider key would let both charge.
+if no_effect and r.fence == r.generation then r.generation = r.generation + 1 end
 r.failure = ARGV[4]
 settle(r, 'free', retention)
 return { 1, seen(r) }
