@@ -28,7 +28,8 @@ func (a *app) checkVerb() *cobra.Command {
 		Short: "Judge a saved run, or one history, again",
 		Long: "check judges the histories of a saved run again, with today's invariants, and keeps\n" +
 			"the expectations that were saved with it. A verdict that differs from the saved one\n" +
-			"is said, and is exit 1.\n\n" +
+			"is said, and is exit 1. Else the exit code is the one that the run had: its gate is\n" +
+			"saved with it, and another --gate goes before that one.\n\n" +
 			"Of a single history the same is expected as in a run, if its scenario and\n" +
 			"coordinator are known; else that every invariant holds.\n\n" + exitTable(),
 		Example: "  idemrace check results/today\n  idemrace check results/today/history/in-flight.cache.jsonl\n  idemrace check results/today --gate",
@@ -40,7 +41,7 @@ func (a *app) checkVerb() *cobra.Command {
 			return a.checkRun(args[0], f)
 		},
 	}
-	f.add(cmd)
+	f.addSaved(cmd)
 	return cmd
 }
 
@@ -68,7 +69,7 @@ func (a *app) checkRun(path string, f outputFlags) error {
 	if err := out.write(run); err != nil {
 		return err
 	}
-	end := conclude(run, f.gate, nil)
+	end := concludeSaved(run, f.gate)
 	if changed := changes(saved, run); len(changed) > 0 {
 		for _, line := range changed {
 			fmt.Fprintln(out.lastWords(), line)
@@ -87,7 +88,8 @@ func differs(end conclusion, n int) conclusion {
 	return conclusion{ExitUnexpected, reason, end.cells}
 }
 
-// checkAgain is the line that shows a failure again.
+// checkAgain is the line that shows a failure again. A gate that was saved needs no
+// word.
 func checkAgain(path string, g gate, end conclusion) string {
 	if end.code == ExitOK {
 		return ""
@@ -96,8 +98,8 @@ func checkAgain(path string, g gate, end conclusion) string {
 	switch g {
 	case gateOn:
 		line += " --gate"
-	case gateStrict:
-		line += " --gate=strict"
+	case gateStrict, gateOff:
+		line += " --gate=" + string(g)
 	}
 	return line
 }
@@ -165,7 +167,7 @@ func (a *app) checkHistory(path string, f outputFlags) error {
 	if err := errors.Join(out.write(run), a.findings(out, run.Cells[0])); err != nil {
 		return err
 	}
-	end := conclude(run, f.gate, nil)
+	end := concludeSaved(run, f.gate)
 	return out.exitLines(end, checkAgain(path, f.gate, end))
 }
 

@@ -35,7 +35,28 @@ func conclude(run results.Run, g gate, differing []results.Cell) conclusion {
 	case s.NotApplicable == s.Cells && s.Cells > 0:
 		return conclusion{ExitOK, "nothing applied: no cell was judged", nil}
 	}
-	return conclusion{ExitOK, "everything as expected", nil}
+	return conclusion{ExitOK, "everything as expected" + passed(run, g), nil}
+}
+
+// concludeSaved is how a saved run ended, or would have with another gate. A
+// selftest has an end of its own.
+func concludeSaved(run results.Run, g gate) conclusion {
+	if run.Selftest != nil && g.of(run) == gateOff {
+		return concludeSelftest(run, nil)
+	}
+	return conclude(run, g.of(run), nil)
+}
+
+// passed says why an open gate is open all the same, where it let something pass.
+func passed(run results.Run, g gate) string {
+	n := run.Summary.DoubleCharges
+	switch {
+	case g != gateOn || n == 0:
+		return ""
+	case n == 1:
+		return "; the gate is open: the 1 double charge is in a scenario that is at-least-once by nature (--gate=strict closes on it)"
+	}
+	return fmt.Sprintf("; the gate is open: all %s are in scenarios that are at-least-once by nature (--gate=strict closes on them)", count(n, "double charge"))
 }
 
 // conclude1 is what makes exit code 1; all its reasons are said.

@@ -58,7 +58,8 @@ func TestConclude(t *testing.T) {
 		{"all well", runOf(good("a")), gateOff, nil, 0, "everything as expected"},
 		{"an expected double charge is no failure", runOf(twice("a", false)), gateOff, nil, 0, "everything as expected"},
 		{"the gate closes on it all the same", runOf(twice("a", false)), gateOn, nil, 1, "the gate is closed: 1 double charge (wait in a)"},
-		{"by nature: the plain gate lets it pass", runOf(twice("a", true)), gateOn, nil, 0, "everything as expected"},
+		{"by nature: the plain gate lets it pass", runOf(twice("a", true)), gateOn, nil, 0, "the gate is open: the 1 double charge is in a scenario that is at-least-once by nature (--gate=strict closes on it)"},
+		{"several", runOf(twice("a", true), twice("b", true), good("c")), gateOn, nil, 0, "the gate is open: all 2 double charges are in scenarios that are at-least-once by nature (--gate=strict closes on them)"},
 		{"by nature: the strict one does not", runOf(twice("a", true), twice("b", false)), gateStrict, nil, 1, "2 double charges (wait in a, wait in b)"},
 		{"an unexpected verdict", runOf(good("a"), wrong("b")), gateOff, nil, 1, "1 cell not as expected (wait in b)"},
 		{"both reasons are said", runOf(wrong("a"), twice("b", false)), gateOn, nil, 1, "not as expected (wait in a); the gate is closed"},
@@ -77,6 +78,50 @@ func TestConclude(t *testing.T) {
 				t.Errorf("got %d %q, want %d and %q", got.code, got.reason, tt.code, tt.reason)
 			}
 		})
+	}
+}
+
+// TestAllIsWell: without a gate, or with nothing that it let pass, there is no word
+// of one.
+func TestAllIsWell(t *testing.T) {
+	for _, c := range []conclusion{
+		conclude(runOf(twice("a", true)), gateOff, nil), conclude(runOf(good("a")), gateOn, nil), conclude(runOf(good("a")), gateStrict, nil),
+	} {
+		if c.code != ExitOK || c.reason != "everything as expected" {
+			t.Errorf("got %d %q", c.code, c.reason)
+		}
+	}
+}
+
+// TestConcludeSaved: a saved run keeps its gate until another is given; a selftest
+// has an end of its own.
+func TestConcludeSaved(t *testing.T) {
+	gated := func(word string) results.Run {
+		run := runOf(twice("a", true), twice("b", false))
+		run.Gate = word
+		return run
+	}
+	toothless := runOf(good("a"))
+	toothless.Selftest = &results.Matrix{Recall: results.Figure{Have: 1, Of: 2}, Missed: []results.Missed{{Target: "wait"}}}
+	tests := []struct {
+		why    string
+		run    results.Run
+		gate   gate
+		code   int
+		reason string
+	}{
+		{"none was saved", gated(""), gateSaved, 0, "everything as expected"},
+		{"the saved one", gated("on"), gateSaved, 1, "1 double charge (wait in b)"},
+		{"the saved strict one", gated("strict"), gateSaved, 1, "2 double charges"},
+		{"another is given", gated("strict"), gateOn, 1, "1 double charge (wait in b)"},
+		{"none is wanted", gated("strict"), gateOff, 0, "everything as expected"},
+		{"one is wanted where none was", gated(""), gateStrict, 1, "2 double charges"},
+		{"a selftest that missed a lack", toothless, gateSaved, 1, "1 lack not caught"},
+	}
+	for _, tt := range tests {
+		if got := concludeSaved(tt.run, tt.gate); got.code != tt.code || !strings.Contains(got.reason, tt.reason) {
+			t.Errorf("%s: got %d %q, want %d and %q", tt.why, got.code, got.reason, tt.code, tt.reason)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package cli
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/idemrace/idemrace/results"
+)
 
 // gate is the value of --gate.
 type gate string
@@ -8,9 +12,30 @@ type gate string
 // The gates. A closed gate is exit code 1.
 const (
 	gateOff    gate = "off"
-	gateOn     gate = "on"     // closes on double charges, but for cells that are at-least-once by nature
-	gateStrict gate = "strict" // closes on every double charge
+	gateOn     gate = results.GateOn     // closes on double charges, but for cells that are at-least-once by nature
+	gateStrict gate = results.GateStrict // closes on every double charge
+	gateSaved  gate = "saved"            // the one that a saved run had; not to be typed
 )
+
+// of is the gate to hold a run against: the one that was given, or else the one
+// that the run had.
+func (g gate) of(run results.Run) gate {
+	switch {
+	case g != gateSaved:
+		return g
+	case run.Gate == "":
+		return gateOff
+	}
+	return gate(run.Gate)
+}
+
+// word is the gate in the run document.
+func (g gate) word() string {
+	if g == gateOff {
+		return ""
+	}
+	return string(g)
+}
 
 // String and Set make it a pflag.Value.
 func (g *gate) String() string { return string(*g) }

@@ -28,8 +28,22 @@ type outputFlags struct {
 
 func (f *outputFlags) add(cmd *cobra.Command) {
 	f.addFormat(cmd, defaultFormat)
+	f.addGate(cmd, "")
+}
+
+// addSaved is for verbs that show a saved run, which may have a gate already.
+func (f *outputFlags) addSaved(cmd *cobra.Command) {
+	f.addFormat(cmd, defaultFormat)
+	f.addGate(cmd, "; off: none (default: the gate that the run had)")
+	f.gate = gateSaved
+}
+
+func (f *outputFlags) addGate(cmd *cobra.Command, more string) {
 	fs := cmd.Flags()
-	fs.Var(&f.gate, "gate", "exit 1 on any double charge; strict: in at-least-once scenarios too")
+	fs.Var(&f.gate, "gate", "exit 1 on any double charge; strict: in at-least-once scenarios too"+more)
+	if more != "" {
+		fs.Lookup("gate").DefValue = ""
+	}
 	fs.Lookup("gate").NoOptDefVal = string(gateOn)
 	_ = cmd.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions([]string{"on", "strict", "off"}, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -8,7 +8,8 @@ func (a *app) reportVerb() *cobra.Command {
 		Use:   "report DIR|run.json",
 		Short: "Draw a saved run again, in any format",
 		Long: "report draws a saved run as it was saved; check judges it again. The exit code is\n" +
-			"the one that the run had.\n\n" + exitTable(),
+			"the one that the run had: its gate is saved with it, and another --gate goes before\n" +
+			"that one. Only that repeats differed is not saved.\n\n" + exitTable(),
 		Example: "  idemrace report results/today\n  idemrace report results/today --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  idemrace report results/today --format junit -o report.xml",
 		Args:    onePath,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -24,10 +25,10 @@ func (a *app) reportVerb() *cobra.Command {
 			if err := out.write(run); err != nil {
 				return err
 			}
-			end := conclude(run, f.gate, nil)
+			end := concludeSaved(run, f.gate)
 			return out.exitLines(end, checkAgain(args[0], f.gate, end))
 		},
 	}
-	f.add(cmd)
+	f.addSaved(cmd)
 	return cmd
 }

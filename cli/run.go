@@ -97,6 +97,7 @@ func (a *app) run(cmd *cobra.Command, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	done.worst.Gate = f.output.gate.word()
 	saving := done.save(f.save)
 	if err := errors.Join(saving, out.write(done.worst)); err != nil {
 		return err
