@@ -68,6 +68,16 @@ func KnownControl(name string) bool {
 	return slices.Contains(ControlNames(), name)
 }
 
+// CountsStoreCalls reports whether a control counts what was asked of the store: it
+// is never seen of a target whose store nobody sees.
+func CountsStoreCalls(name string) bool {
+	switch name {
+	case "entered", "takeover", "waiting", "store-error", "late-settle":
+		return true
+	}
+	return false
+}
+
 // Controls counts the controls that h's header asks for, in its order. One that
 // is not known is never seen.
 func Controls(h *history.History) []Seen {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/idemrace/idemrace/check"
 	"github.com/idemrace/idemrace/clock"
 	"github.com/idemrace/idemrace/fakeprovider"
 	"github.com/idemrace/idemrace/faultproxy"
@@ -93,8 +94,17 @@ func header(cfg Config, p pair, c reservation.Config) history.Header {
 		Schema: history.Schema, Scenario: p.scenario.Name, Target: p.entry.Name, Seed: cfg.Seed,
 		Policy: string(c.StoreDown), LeaseMS: c.Lease.Milliseconds(), RetentionMS: c.Retention.Milliseconds(),
 		HonoursKeys: p.scenario.Setting.HonoursKeys, Inspected: !p.entry.Unseen, Marker: true,
-		Releases: true, Controls: p.scenario.Controls,
+		Releases: true, Controls: countable(p),
 	}
+}
+
+// countable are the controls that can be counted on this target: of one with a client
+// of its own nobody sees what it asks of its store.
+func countable(p pair) []history.Control {
+	if !p.entry.Unseen {
+		return p.scenario.Controls
+	}
+	return slices.DeleteFunc(slices.Clone(p.scenario.Controls), func(c history.Control) bool { return check.CountsStoreCalls(c.Name) })
 }
 
 // tokens are reproducible: seeded by the run's seed and the cell's name.
