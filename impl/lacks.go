@@ -57,7 +57,7 @@ func cacheLacks() []check.Lack {
 		// The action ends with the client, between the charge and the record.
 		lacks(check.ClientLeaves, check.NeedsNothing, "effect/at-most-once", "effect/silent-duplicate", "effect/no-overlap", "client/abort-safe"),
 		// An unknown outcome leaves nothing behind, and the retry charges again.
-		lacks(check.UnknownFreed, check.NeedsNothing, "effect/at-most-once", "effect/unknown-stays-unknown"),
+		lacks(check.UnknownFreed, check.NeedsNothing, "effect/at-most-once", "effect/unknown-stays-unknown", "reuse/refused"),
 		lacks(check.ProviderUnknown, check.NeedsNothing, "effect/at-most-once", "effect/silent-duplicate", "effect/unknown-stays-unknown"),
 		lacks(check.ChargeHidden, check.NeedsNothing, "effect/accounted"),
 	)

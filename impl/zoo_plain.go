@@ -134,14 +134,14 @@ func overwriting() []check.Lack {
 	twice := []string{"effect/at-most-once", "effect/no-overlap", "answer/replay-equal", "answer/one-fresh", "answer/loser", "claim/fenced", "record/final-is-final"}
 	return slices.Concat(
 		lacks(check.Overlap, check.NeedsNothing, twice...),
-		lacks(check.Overlap, check.NeedsNothing, "reuse/refused"),
+		lacks(check.Overlap, check.NeedsNothing, "reuse/refused", "client/abort-safe"),
 		// Of two answers one is not heard: what is heard agrees.
 		lacks(check.WaiterLeaves, check.NeedsNothing, "effect/silent-duplicate", "client/abort-safe"),
 		lacks(check.LeaseOverrun, check.NeedsNothing, twice...),
 		lacks(check.OwnerDies, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap"),
 		lacks(check.CompletionLost, check.NeedsNothing, "effect/at-most-once", "answer/replay-equal", "answer/one-fresh"),
 		lacks(check.DownPastLease, check.NeedsNothing, "effect/at-most-once", "answer/replay-equal"),
-		lacks(check.UnknownFreed, check.NeedsNothing, "effect/at-most-once", "effect/unknown-stays-unknown"),
+		lacks(check.UnknownFreed, check.NeedsNothing, "effect/at-most-once", "effect/unknown-stays-unknown", "reuse/refused"),
 		lacks(check.ProviderUnknown, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap", "effect/silent-duplicate", "effect/unknown-stays-unknown"),
 	)
 }
@@ -158,7 +158,8 @@ func resultZoo() []Entry {
 			reservation.FailOpen, emptyreplay.New, plainLacks(), always("answer/replay-equal", "effect/success-backed"),
 			lacks(check.Replay, check.NeedsNothing, "answer/replay-equal", "effect/success-backed"),
 			lacks(check.ClientLeaves, check.NeedsNothing, "client/abort-safe"),
-			lacks(check.LeaseOverrun, check.NeedsNothing, "answer/loser")),
+			lacks(check.LeaseOverrun, check.NeedsNothing, "answer/loser"),
+			lacks(check.TwoWorkers, check.NeedsNothing, "answer/loser")),
 		spoilt("replay-is-conflict", "a finished key is answered with: in progress",
 			reservation.FailOpen, replayisconflict.New, plainLacks(), conflicting()),
 		spoilt("forgets-early", "a result lives only as long as a lease",
@@ -190,7 +191,7 @@ func workerZoo() []Entry {
 			// Results are shared: who comes later finds them.
 			sometimes(again(check.TwoWorkers, "answer/loser"), check.TwoWorkers, "effect/at-most-once", "answer/one-fresh"),
 			lacks(check.TwoWorkers, check.NeedsNothing, "record/final-is-final"),
-			again(check.CompletionLost), retried(check.UnknownFreed)),
+			again(check.CompletionLost), retried(check.UnknownFreed), lacks(check.UnknownFreed, check.NeedsNothing, "reuse/refused", "provider/key-distinct")),
 		spoilt("per-process-store", "each worker has a store of its own: to the other one a retry is a new request",
 			reservation.FailOpen, perprocessstore.New, plainLacks(),
 			again(check.TwoWorkers, "answer/loser"), lacks(check.TwoWorkers, check.NeedsNothing, "record/retained"), retried(check.UnknownFreed)),

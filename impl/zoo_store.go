@@ -168,7 +168,7 @@ func waiterZoo() []Entry {
 		wounded(Entry{
 			Name: "waiter-runs-anyway", Doc: "wait, but a waiter runs the action when its patience ends",
 			New: func(e Env) (idempotency.Coordinator, error) { return waiterrunsanyway.New(e.Store, e.Clock, e.Config) },
-		}, lacks(check.PatienceEnds, check.NeedsProviderKey, "effect/at-most-once", "answer/replay-equal", "answer/loser"),
+		}, lacks(check.PatienceEnds, check.NeedsProviderKey, "effect/at-most-once", "answer/replay-equal", "answer/loser", "client/abort-safe"),
 			lacks(check.PatienceEnds, check.NeedsNothing, "answer/one-fresh")),
 		wounded(Entry{
 			Name: "thundering-waiters", Doc: "wait, but when the owner fails its waiters run in turn",

@@ -82,7 +82,7 @@ func (s Scenario) Needs() []Ability {
 }
 
 // All is the catalogue, in the order of the lesson.
-func All() []Scenario { return slices.Concat(article(), races(), onTheWay()) }
+func All() []Scenario { return slices.Concat(article(), races(), onTheWay(), retries()) }
 
 // article is the experiment, and the races behind it.
 func article() []Scenario {
@@ -137,6 +137,21 @@ func races() []Scenario {
 		leaseOverrunKeys(),
 		workerDeathKeys(),
 		unknownOutcomeKeys(),
+	}
+}
+
+// retries are what comes while the first attempt is neither here nor there.
+func retries() []Scenario {
+	return []Scenario{
+		hangUpRetry(),
+		waitersGone(),
+		ownerFailsRetry(),
+		chargeThenErrorKeys(),
+		tenantsInFlight(),
+		payloadAfterUnknown(),
+		waiterOutage(),
+		staleLookup(),
+		completionHeld(),
 	}
 }
 
