@@ -76,7 +76,7 @@ func (a *app) checkRun(path string, f outputFlags) error {
 		}
 		end = differs(end, len(changed))
 	}
-	return out.exitLines(end, checkAgain(path, f.gate, end))
+	return out.exitLines(end, a.checkAgain(path, f.gate, end))
 }
 
 // differs: a verdict that is not the saved one is exit 1, whatever else there is.
@@ -90,11 +90,11 @@ func differs(end conclusion, n int) conclusion {
 
 // checkAgain is the line that shows a failure again. A gate that was saved needs no
 // word.
-func checkAgain(path string, g gate, end conclusion) string {
+func (a *app) checkAgain(path string, g gate, end conclusion) string {
 	if end.code == ExitOK {
 		return ""
 	}
-	line := "idemrace check " + shellWord(path)
+	line := a.name + " check " + shellWord(path)
 	switch g {
 	case gateOn:
 		line += " --gate"
@@ -168,7 +168,7 @@ func (a *app) checkHistory(path string, f outputFlags) error {
 		return err
 	}
 	end := concludeSaved(run, f.gate)
-	return out.exitLines(end, checkAgain(path, f.gate, end))
+	return out.exitLines(end, a.checkAgain(path, f.gate, end))
 }
 
 // judgeHistory expects what a run would, if it knows scenario and coordinator;

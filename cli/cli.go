@@ -7,10 +7,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -22,6 +24,9 @@ import (
 
 // Config is everything that the program gets from outside.
 type Config struct {
+	// Name is how the program is called, as a user types it: it stands in help, in
+	// errors and in the lines that reproduce a failure. "" is idemrace.
+	Name           string
 	Args           []string // without the program's name
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer // nil discards
@@ -52,15 +57,18 @@ func Run(ctx context.Context, cfg Config) int {
 
 // app is one command under way.
 type app struct {
+	name           string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            environment
 	extra          []impl.Entry
 	flags          globalFlags
+	fromEnv        map[string]bool // flags that the environment has set
 }
 
 func newApp(cfg Config) *app {
-	a := &app{stdin: cfg.Stdin, stdout: cfg.Stdout, stderr: cfg.Stderr, env: environmentOf(cfg.Environ), extra: cfg.Extra}
+	a := &app{name: cmp.Or(strings.TrimSpace(cfg.Name), ownName), stdin: cfg.Stdin, stdout: cfg.Stdout, stderr: cfg.Stderr,
+		env: environmentOf(cfg.Environ), extra: cfg.Extra, fromEnv: map[string]bool{}}
 	if a.stdin == nil {
 		a.stdin = strings.NewReader("")
 	}
@@ -86,7 +94,7 @@ func (a *app) end(ctx context.Context, err error) int {
 		a.complain("interrupted")
 		return ExitInterrupted
 	case errors.As(err, &refused):
-		a.complain(err.Error())
+		a.complain(err.Error() + a.origin(refused))
 		return ExitUsage
 	}
 	a.complain(err.Error())
@@ -95,8 +103,8 @@ func (a *app) end(ctx context.Context, err error) int {
 
 // complain writes one line, whatever the error's text looks like.
 func (a *app) complain(text string) {
-	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
-	fmt.Fprintf(a.stderr, "idemrace: %s\n", strings.Join(lines, "; "))
+	lines := strings.FieldsFunc(a.called(text), func(r rune) bool { return r == '\n' || r == '\r' })
+	fmt.Fprintf(a.stderr, "%s: %s\n", a.name, strings.Join(lines, "; "))
 }
 
 // globalFlags are those of every verb.
@@ -107,7 +115,7 @@ type globalFlags struct {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "idemrace",
+		Use:   path.Base(strings.Fields(a.name)[0]),
 		Short: "Race your Idempotency-Key and count the charges",
 		Long: "idemrace proves, or disproves by a reproducible race, that an implementation of\n" +
 			"Idempotency-Key makes an effect once and gives the same answer, under concurrency\n" +
@@ -117,6 +125,7 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:      true,
 		Args:              a.knownVerb,
 		Version:           versionLine(),
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: a.name},
 		PersistentPreRunE: a.readEnvironment,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -130,6 +139,7 @@ func (a *app) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorModes(), cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.runVerb(), a.listVerb(), a.explainVerb(), a.selftestVerb(), a.checkVerb(), a.reportVerb(), a.versionVerb(), a.completionVerb())
 	root.SetHelpCommand(a.helpVerb())
+	a.callBy(root)
 	return root
 }
 

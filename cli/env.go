@@ -44,6 +44,7 @@ func (a *app) readEnvironment(cmd *cobra.Command, _ []string) error {
 		if err != nil || f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
 			return
 		}
+		a.fromEnv[f.Name] = true
 		if refused := cmd.Flags().Set(f.Name, value); refused != nil {
 			err = usage("%s: %v; unset it, or see idemrace %s --help", variable(f.Name), refused, cmd.Name())
 		}
@@ -52,6 +53,18 @@ func (a *app) readEnvironment(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return a.checkColor()
+}
+
+// origin says that what was refused was never typed: it came from the environment.
+func (a *app) origin(refused *usageError) string {
+	flag := refused.flag
+	if typed, ok := strings.CutPrefix(refused.Error(), "--"); flag == "" && ok {
+		flag = typed[:strings.IndexFunc(typed+" ", func(r rune) bool { return r == ' ' || r == ':' || r == '=' })]
+	}
+	if !a.fromEnv[flag] {
+		return ""
+	}
+	return " (from " + variable(flag) + " in the environment)"
 }
 
 // flagError makes cobra's complaint one line with a next step.

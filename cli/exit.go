@@ -48,12 +48,18 @@ func exitTable() string {
 
 // usageError is a mistake of the caller's: refused before anything ran. Its text
 // is one line that names the next step.
-type usageError struct{ err error }
+type usageError struct {
+	err  error
+	flag string // the one that it is about, if the text does not begin with it
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+func usage(format string, args ...any) error { return &usageError{err: fmt.Errorf(format, args...)} }
+
+// about says which flag a refusal is about.
+func about(flag string, err error) error { return &usageError{err: err, flag: flag} }
 
 // verdictError ends a verb whose exit line has been written.
 type verdictError struct{ code int }

@@ -67,7 +67,7 @@ func (a *app) explain(cmd *cobra.Command, name string, f explainFlags) error {
 	}
 	for _, e := range a.entries() {
 		if e.Called(name) {
-			return a.print([]byte(implText(e)))
+			return a.print([]byte(a.called(implText(e))))
 		}
 	}
 	return unknown("name", name, a.explainable(), "idemrace list")

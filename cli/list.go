@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -62,14 +63,15 @@ func (a *app) list(args []string, format string, known []string) error {
 	}
 	switch format {
 	case defaultFormat:
-		return a.print([]byte(listText(chosen)))
+		return a.print([]byte(listText(chosen, width(a.stdout))))
 	case "json":
 		return a.listJSON(chosen)
 	}
 	return unknown("format", format, listFormats(), "idemrace list --help")
 }
 
-func listText(chosen []section) string {
+// listText is at most width columns wide, if its names are; 0 is any width.
+func listText(chosen []section, width int) string {
 	var b strings.Builder
 	for i, s := range chosen {
 		indent := ""
@@ -85,10 +87,38 @@ func listText(chosen []section) string {
 			wide = max(wide, len(t.Name))
 		}
 		for _, t := range s.things {
-			fmt.Fprintf(&b, "%s%-*s  %s\n", indent, wide, t.Name, t.Doc)
+			lead := fmt.Sprintf("%s%-*s  ", indent, wide, t.Name)
+			listThing(&b, lead, t.Doc, width)
 		}
 	}
 	return b.String()
+}
+
+// readable is the least room for a text beside its name; with less it goes below.
+const readable = 24
+
+// listThing writes one line, and what does not fit below it. Words are never
+// broken: they may be names.
+func listThing(b *strings.Builder, lead, doc string, width int) {
+	column := len(lead)
+	if width > 0 && width-column < readable {
+		fmt.Fprintln(b, strings.TrimRight(lead, " "))
+		column = 4
+		lead = strings.Repeat(" ", column)
+	}
+	line := lead
+	for _, word := range strings.Fields(doc) {
+		switch {
+		case len(line) == column:
+			line += word
+		case width > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
+			fmt.Fprintln(b, line)
+			line = strings.Repeat(" ", column) + word
+		default:
+			line += " " + word
+		}
+	}
+	fmt.Fprintln(b, strings.TrimRight(line, " "))
 }
 
 // listJSON writes one list as an array, all of them as an object.

@@ -93,7 +93,7 @@ func (f *outputFlags) open(a *app) (out *output, err error) {
 		name, path, named := strings.Cut(wanted, "=")
 		format, err := report.Lookup(name)
 		if err != nil {
-			return out, unknown("format", name, formatNames(), "idemrace list formats")
+			return out, about("format", unknown("format", name, formatNames(), "idemrace list formats"))
 		}
 		if !named {
 			if onStdout != "" {
@@ -101,7 +101,11 @@ func (f *outputFlags) open(a *app) (out *output, err error) {
 			}
 			onStdout, path = name, f.path
 		}
-		if err := out.add(format, path); err != nil {
+		another := "--output"
+		if named {
+			another = "--format " + name + "=FILE"
+		}
+		if err := out.add(format, path, another); err != nil {
 			return out, err
 		}
 	}
@@ -114,7 +118,9 @@ func (f *outputFlags) open(a *app) (out *output, err error) {
 	return out, nil
 }
 
-func (o *output) add(format report.Format, path string) error {
+// add opens the place for a format; another is the flag by which to choose one
+// that can be written.
+func (o *output) add(format report.Format, path, another string) error {
 	if path == "" || path == "-" {
 		o.sinks = append(o.sinks, sink{format: format})
 		return nil
@@ -123,7 +129,7 @@ func (o *output) add(format report.Format, path string) error {
 	made := errors.Is(err, fs.ErrNotExist)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
-		return usage("cannot write the result: %v; choose another --output", err)
+		return usage("cannot write the result: %v; choose another %s", err, another)
 	}
 	o.sinks = append(o.sinks, sink{format: format, file: file, made: made})
 	return nil
@@ -173,7 +179,7 @@ func (o *output) writeOne(s sink, run results.Run) error {
 }
 
 func (o *output) draw(s sink, run results.Run) ([]byte, error) {
-	opt := report.Options{Verbose: o.app.flags.verbose, Color: o.app.flags.color == colorAlways}
+	opt := report.Options{Verbose: o.app.flags.verbose, Color: o.app.flags.color == colorAlways, Command: o.app.name}
 	if s.file == nil {
 		opt.Color, opt.Width = o.app.color(o.app.stdout), width(o.app.stdout)
 	}

@@ -26,7 +26,7 @@ func (a *app) reportVerb() *cobra.Command {
 				return err
 			}
 			end := concludeSaved(run, f.gate)
-			return out.exitLines(end, checkAgain(args[0], f.gate, end))
+			return out.exitLines(end, a.checkAgain(args[0], f.gate, end))
 		},
 	}
 	f.addSaved(cmd)

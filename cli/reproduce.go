@@ -16,7 +16,7 @@ import (
 // served and with everything that was asked for.
 func reproduce(cmd *cobra.Command, run results.Run, blamed []results.Cell) string {
 	scenarios, targets := involved(blamed)
-	words := []string{"idemrace run", "--scenario", shellWord(strings.Join(scenarios, ",")), "--impl", shellWord(strings.Join(targets, ",")),
+	words := []string{cmd.Root().CommandPath() + " run", "--scenario", shellWord(strings.Join(scenarios, ",")), "--impl", shellWord(strings.Join(targets, ",")),
 		"--store", shellWord(storeWord(run.Store)), "--seed", fmt.Sprint(run.Seed)}
 	again := []string{"redis-image", "allow-remote", "store-policy", "lease", "retention", "wait-limit", "repeat", "parallel", "timeout", "gate"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

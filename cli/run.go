@@ -145,11 +145,14 @@ func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, ti
 func storeError(name string, err error) error {
 	switch {
 	case errors.Is(err, backend.ErrUnknown):
-		return usage("%w; see: idemrace list stores", err)
+		return about("store", usage("%w; see: idemrace list stores", err))
 	case errors.Is(err, backend.ErrRemote):
-		return &usageError{err}
+		return about("store", err)
 	case errors.Is(err, backend.ErrMissing):
 		return err
+	}
+	if errors.Is(err, backend.ErrReaper) {
+		return fmt.Errorf("%w; TESTCONTAINERS_RYUK_DISABLED=true does without it (a run that is killed then leaves its container), --store embedded without Docker", err)
 	}
 	if name == backend.Container {
 		return fmt.Errorf("%w; is the image here? --redis-image names another, --store embedded needs none", err)

@@ -2,11 +2,17 @@ package cli
 
 import "strings"
 
-// unknown refuses a name: with the one that was probably meant, and with the
-// command that lists them all.
+// listed is up to how many names a refusal holds.
+const listed = 6
+
+// unknown refuses a name: with the one that was probably meant, or all if they are
+// few, and with the command that lists them.
 func unknown(kind, name string, names []string, list string) error {
 	if near := nearest(name, names); near != "" {
 		return usage("unknown %s %q; did you mean %s? See: %s", kind, name, near, list)
+	}
+	if len(names) <= listed {
+		return usage("unknown %s %q; it is one of %s; see: %s", kind, name, strings.Join(names, ", "), list)
 	}
 	return usage("unknown %s %q; see: %s", kind, name, list)
 }

@@ -81,9 +81,9 @@ func (a *app) pickTargets(names []string) ([]impl.Entry, error) {
 		}
 		switch {
 		case len(members) == 0 && known:
-			return nil, usage("the group %q has no coordinators yet; see: idemrace list impls", name)
+			return nil, about("impl", usage("the group %q has no coordinators yet; see: idemrace list impls", name))
 		case len(members) == 0:
-			return nil, unknown("coordinator", name, a.implNames(), "idemrace list impls")
+			return nil, about("impl", unknown("coordinator", name, a.implNames(), "idemrace list impls"))
 		}
 		for _, e := range members {
 			if !slices.ContainsFunc(picked, func(p impl.Entry) bool { return p.Name == e.Name }) {
@@ -117,7 +117,7 @@ func pickScenarios(names []string) ([]scenarios.Scenario, error) {
 		}
 		s, ok := scenarios.Lookup(name)
 		if !ok {
-			return nil, unknown("scenario", name, scenarioNames(), "idemrace list scenarios")
+			return nil, about("scenario", unknown("scenario", name, scenarioNames(), "idemrace list scenarios"))
 		}
 		picked = append(picked, s)
 	}

@@ -2,8 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/idemrace/idemrace/store/backend"
 )
 
 func TestNearest(t *testing.T) {
@@ -100,6 +105,24 @@ func TestShellWord(t *testing.T) {
 	} {
 		if got := shellWord(word); got != want {
 			t.Errorf("shellWord(%q) = %s, want %s", word, got, want)
+		}
+	}
+}
+
+// TestStoreErrorHints: each names the step that helps.
+func TestStoreErrorHints(t *testing.T) {
+	tests := []struct {
+		why, store string
+		err        error
+		want       string
+	}{
+		{"the reaper's image", backend.Container, fmt.Errorf("container: %w: no route", backend.ErrReaper), "TESTCONTAINERS_RYUK_DISABLED=true"},
+		{"our own image", backend.Container, errors.New("no route"), "--redis-image names another"},
+		{"a URL", "redis://127.0.0.1:1", errors.New("refused"), "is it running?"},
+	}
+	for _, tt := range tests {
+		if got := storeError(tt.store, tt.err).Error(); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q does not say %q", tt.why, got, tt.want)
 		}
 	}
 }

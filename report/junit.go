@@ -55,11 +55,11 @@ type (
 // drawJUnit draws a suite per scenario and a case per target. A failure is a
 // verdict that is not as expected; an expected violation passes, and is told in
 // system-out. An error could not run or is inconclusive; not applicable is skipped.
-func drawJUnit(w io.Writer, run results.Run, _ Options) error {
+func drawJUnit(w io.Writer, run results.Run, opt Options) error {
 	run = results.Redact(run)
 	all := xmlSuites{Name: "idemrace", Time: seconds(run.DurationMS)}
 	for _, b := range blocks(run) {
-		s := suite(run, b)
+		s := suite(run, b, opt)
 		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 		all.Suites = append(all.Suites, s)
 	}
@@ -75,7 +75,7 @@ func drawJUnit(w io.Writer, run results.Run, _ Options) error {
 	return err
 }
 
-func suite(run results.Run, b block) xmlSuite {
+func suite(run results.Run, b block, opt Options) xmlSuite {
 	s := xmlSuite{
 		Name:      clean(b.scenario),
 		Tests:     len(b.cells),
@@ -90,7 +90,7 @@ func suite(run results.Run, b block) xmlSuite {
 	}
 	var ms float64
 	for _, c := range b.cells {
-		x := testCase(run, c)
+		x := testCase(run, c, opt)
 		s.Cases = append(s.Cases, x)
 		s.Failures += one(x.Failure)
 		s.Errors += one(x.Error)
@@ -101,10 +101,10 @@ func suite(run results.Run, b block) xmlSuite {
 	return s
 }
 
-func testCase(run results.Run, c results.Cell) xmlCase {
+func testCase(run results.Run, c results.Cell, opt Options) xmlCase {
 	text, _ := verdict(c)
 	x := xmlCase{Name: clean(c.Target), Class: "idemrace." + clean(c.Scenario), Time: seconds(c.DurationMS)}
-	why := &xmlReason{Message: strings.TrimSuffix(text, unexpected), Text: story(run, c)}
+	why := &xmlReason{Message: strings.TrimSuffix(text, unexpected), Text: story(run, c, opt)}
 	switch {
 	case c.Status == results.NotApplicable:
 		x.Skipped = &xmlReason{Message: why.Message}
@@ -115,17 +115,17 @@ func testCase(run results.Run, c results.Cell) xmlCase {
 	case offExpectation(c):
 		x.Failure, why.Type = why, "unexpected"
 	default:
-		x.SystemOut = story(run, c)
+		x.SystemOut = story(run, c, opt)
 	}
 	return x
 }
 
 // story is everything a reader of a CI page needs about a case.
-func story(run results.Run, c results.Cell) string {
+func story(run results.Run, c results.Cell, opt Options) string {
 	text, _ := verdict(c)
 	lines := []string{text, "responses: " + responses(c), "charges made: " + charges(c)}
 	lines = append(lines, reasons(c, false)...)
-	if again := reproduce(run, c); again != "" {
+	if again := reproduce(run, c, opt); again != "" {
 		lines = append(lines, "reproduce: "+again)
 	}
 	return strings.Join(lines, "\n")

@@ -48,7 +48,7 @@ func section(out *strings.Builder, run results.Run, b block, opt Options) {
 		for _, line := range reasons(c, opt.Verbose) {
 			notes = append(notes, "- "+escaped(line))
 		}
-		if again := reproduce(run, c); again != "" {
+		if again := reproduce(run, c, opt); again != "" {
 			notes = append(notes, "- reproduce: "+code(again))
 		}
 	}

@@ -19,6 +19,8 @@ type Options struct {
 	Color   bool // terminal colours
 	Width   int  // characters a line may have; 0 means any
 	Verbose bool // also what held, and every attempt
+	// Command is how the program is called, for lines to be pasted; "" is idemrace.
+	Command string
 }
 
 // Format is a way to draw a run.

@@ -185,13 +185,23 @@ func manyAnswers(n int) results.Cell {
 func TestReproduceLine(t *testing.T) {
 	run := exampleRun()
 	run.Store = results.Store{Kind: "url", Address: "redis://127.0.0.1:1/3"}
-	got := reproduce(run, results.Cell{Scenario: "in-flight", Target: "it's; rm", Status: results.Judged, Verdict: "violated"})
+	got := reproduce(run, results.Cell{Scenario: "in-flight", Target: "it's; rm", Status: results.Judged, Verdict: "violated"}, Options{})
 	want := `idemrace run --scenario in-flight --impl 'it'\''s; rm' --store redis://127.0.0.1:1/3 --seed 42`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := reproduce(run, exampleRun().Cells[0]); got != "" {
+	if got := reproduce(run, exampleRun().Cells[0], Options{}); got != "" {
 		t.Errorf("nothing to reproduce, got %s", got)
+	}
+}
+
+// TestReproduceLineIsTheProgramsOwn: in every format that has one.
+func TestReproduceLineIsTheProgramsOwn(t *testing.T) {
+	for _, format := range []string{"table", "markdown", "junit"} {
+		got := drawn(t, format, exampleRun(), Options{Command: "go run ./race"})
+		if !strings.Contains(got, "go run ./race run --scenario lease-overrun") || strings.Contains(got, "idemrace run --scenario") {
+			t.Errorf("%s: %s", format, got)
+		}
 	}
 }
 

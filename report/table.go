@@ -67,7 +67,7 @@ func drawBlock(out *bytes.Buffer, run results.Run, b block, opt Options) error {
 		if opt.Verbose {
 			attempts(out, c, opt)
 		}
-		if line := reproduce(run, c); line != "" {
+		if line := reproduce(run, c, opt); line != "" {
 			say(out, "  reproduce: "+line, opt)
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -320,7 +321,7 @@ func because(what, why string) string {
 }
 
 // reproduce is the command that makes a cell again; "" where nothing went wrong.
-func reproduce(run results.Run, c results.Cell) string {
+func reproduce(run results.Run, c results.Cell, opt Options) string {
 	wrong := offExpectation(c) || c.Status == results.CouldNotRun || c.Verdict == "inconclusive"
 	if !wrong {
 		return ""
@@ -329,8 +330,8 @@ func reproduce(run results.Run, c results.Cell) string {
 	if store == "url" {
 		store = run.Store.Address
 	}
-	return fmt.Sprintf("idemrace run --scenario %s --impl %s --store %s --seed %d",
-		quoted(c.Scenario), quoted(c.Target), quoted(store), run.Seed)
+	return fmt.Sprintf("%s run --scenario %s --impl %s --store %s --seed %d",
+		cmp.Or(clean(opt.Command), "idemrace"), quoted(c.Scenario), quoted(c.Target), quoted(store), run.Seed)
 }
 
 // quoted makes a word safe to paste into a shell.

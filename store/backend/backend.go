@@ -46,6 +46,9 @@ var (
 	ErrRemote = errors.New("the store is not on this machine")
 	// ErrMissing: what the named store needs is not here (redis-server, Docker).
 	ErrMissing = errors.New("not available here")
+	// ErrReaper: the container that removes ours, if we are killed, did not start.
+	// The library does without it where TESTCONTAINERS_RYUK_DISABLED is true.
+	ErrReaper = errors.New("the reaper (Ryuk), which removes containers of dead processes, did not start")
 )
 
 // Backend is a store that serves.

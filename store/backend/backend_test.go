@@ -429,3 +429,41 @@ func BenchmarkOpenServer(b *testing.B) {
 		s.Close()
 	}
 }
+
+// TestReaperIsNotTheImage: an image that nobody asked for is not taken for the one
+// that was.
+func TestReaperIsNotTheImage(t *testing.T) {
+	tests := []struct {
+		reason, text string
+		reaper       bool
+	}{
+		{"the reaper's image cannot be pulled", "create container: reaper: new reaper: run container: docker.io/testcontainers/ryuk:0.14.0: not found", true},
+		{"it does not answer", "reaper connect: dial tcp: refused", true},
+		{"ours cannot be pulled", "create container: pull redis:8-nope: not found", false},
+		{"the library's network has that word in its name", "create network reaper_default: denied", false},
+	}
+	for _, test := range tests {
+		err := startError("redis:8-nope", errors.New(test.text))
+		if errors.Is(err, ErrReaper) != test.reaper || strings.Contains(err.Error(), "redis:8-nope") == test.reaper || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: %v", test.reason, err)
+		}
+	}
+}
+
+// TestNothingIsSaidTwice: a report reads "memory in this process", a refusal names
+// the program once.
+func TestNothingIsSaidTwice(t *testing.T) {
+	b, err := Open(t.Context(), Spec{Name: Memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if b.Version() != "in this process" || b.Address() != "" {
+		t.Errorf("version %q, address %q", b.Version(), b.Address())
+	}
+	t.Setenv("PATH", t.TempDir())
+	_, err = Open(t.Context(), Spec{Name: RedisServer})
+	if want := "needs redis-server: not available here; install Redis, or use --store embedded"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/testcontainers/testcontainers-go"
 	tclog "github.com/testcontainers/testcontainers-go/log"
@@ -26,7 +27,7 @@ func openContainer(ctx context.Context, image string) (*Backend, error) {
 	ctr, err := tcredis.Run(ctx, image)
 	stop := func() error { return removed(ctr) }
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("container %s: %w", image, err), stop())
+		return nil, errors.Join(startError(image, err), stop())
 	}
 	b, err := containerBackend(ctx, ctr)
 	if err != nil {
@@ -34,6 +35,15 @@ func openContainer(ctx context.Context, image string) (*Backend, error) {
 	}
 	b.stop = stop
 	return b, nil
+}
+
+// startError tells the image that was asked for from the reaper's, of which nobody
+// has heard. The library has no type for it.
+func startError(image string, err error) error {
+	if text := strings.ToLower(err.Error()); strings.Contains(text, "ryuk") || strings.Contains(text, "reaper: ") || strings.Contains(text, "reaper connect: ") {
+		return fmt.Errorf("container: %w: %w", ErrReaper, err)
+	}
+	return fmt.Errorf("container %s: %w", image, err)
 }
 
 func containerBackend(ctx context.Context, ctr *tcredis.RedisContainer) (*Backend, error) {
