@@ -118,6 +118,16 @@ func (f *outputFlags) open(a *app) (out *output, err error) {
 	return out, nil
 }
 
+// checkMatrix refuses a matrix where there will be none, before anything runs.
+func (f *outputFlags) checkMatrix() error {
+	for _, wanted := range f.formats {
+		if name, _, _ := strings.Cut(wanted, "="); name == matrixFormat {
+			return usage("--format %s is a selftest's; try: idemrace selftest", name)
+		}
+	}
+	return nil
+}
+
 // add opens the place for a format; another is the flag by which to choose one
 // that can be written.
 func (o *output) add(format report.Format, path, another string) error {
@@ -185,6 +195,9 @@ func (o *output) draw(s sink, run results.Run) ([]byte, error) {
 	}
 	var text bytes.Buffer
 	if err := s.format.Draw(&text, run, opt); err != nil {
+		if errors.Is(err, report.ErrNoSelftest) {
+			return nil, usage("--format %s: %w", s.format.Name, err)
+		}
 		return nil, fmt.Errorf("format %s: %w", s.format.Name, err)
 	}
 	return text.Bytes(), nil

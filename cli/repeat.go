@@ -17,8 +17,9 @@ type repeats struct {
 	worst       results.Run
 	histories   runner.Histories // of the worst
 	first       map[string]string
-	differing   []results.Cell // whose verdict was not always the first one; what could not run has none
-	outcome     func(results.Cell) string
+	differing   []results.Cell            // whose verdict was not always the first one; what could not run has none
+	how         []string                  // beside differing: which verdicts, and what they were first
+	outcome     func(results.Cell) string // what is compared; nil: status and verdict
 }
 
 // repeat runs cfg several times and keeps the worst run, of equals the last. It
@@ -46,13 +47,17 @@ func (r *repeats) add(run results.Run, histories runner.Histories) {
 	if r.runs == 1 || severity(run) >= severity(r.worst) {
 		r.worst, r.histories = run, histories
 	}
+	if r.outcome == nil {
+		r.outcome = outcome
+	}
 	for _, c := range run.Cells {
-		name := results.CellName(c)
-		word, seen := r.first[name]
+		name, now := results.CellName(c), r.outcome(c)
+		first, seen := r.first[name]
 		if !seen {
-			r.first[name] = r.outcome(c)
-		} else if word != r.outcome(c) && c.Status != results.CouldNotRun && !run.Interrupted && !r.differs(name) {
+			r.first[name] = now
+		} else if first != now && c.Status != results.CouldNotRun && !run.Interrupted && !r.differs(name) {
 			r.differing = append(r.differing, c)
+			r.how = append(r.how, difference(first, now))
 		}
 	}
 }
@@ -68,6 +73,21 @@ func outcomes(c results.Cell) string {
 	words := []string{outcome(c)}
 	for _, f := range c.Findings {
 		words = append(words, f.Invariant+" "+f.Verdict)
+	}
+	return strings.Join(words, ", ")
+}
+
+// difference names what was said first and is said no more, and what is said now.
+func difference(first, now string) string {
+	before, after := strings.Split(first, ", "), strings.Split(now, ", ")
+	gone := slices.DeleteFunc(slices.Clone(before), func(w string) bool { return slices.Contains(after, w) })
+	come := slices.DeleteFunc(after, func(w string) bool { return slices.Contains(before, w) })
+	return fmt.Sprintf("first %s, then %s", orNothing(gone), orNothing(come))
+}
+
+func orNothing(words []string) string {
+	if len(words) == 0 {
+		return "not judged"
 	}
 	return strings.Join(words, ", ")
 }
@@ -88,6 +108,9 @@ func (r *repeats) line(run results.Run) string {
 func (r *repeats) say(out *output) {
 	if r.times > 1 {
 		fmt.Fprintf(out.lastWords(), "repeats: %d of %d made, %s\n", r.runs, r.times, count(len(r.differing), "differing verdict"))
+		for i, c := range r.differing {
+			fmt.Fprintf(out.lastWords(), "  %s in %s: %s\n", c.Target, c.Scenario, r.how[i])
+		}
 	}
 }
 

@@ -85,6 +85,9 @@ func (a *app) run(cmd *cobra.Command, f runFlags) error {
 	if err == nil {
 		err = checkSave(f.save)
 	}
+	if err == nil {
+		err = f.output.checkMatrix()
+	}
 	if err != nil {
 		return err
 	}

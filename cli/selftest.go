@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -107,11 +108,22 @@ func (a *app) judged(ctx context.Context, f selftestFlags, cfg runner.Config) (*
 // interrupted, then 1, 4, 3.
 func concludeSelftest(run results.Run, differing []results.Cell) conclusion {
 	other := conclude(run, gateOff, nil)
-	if run.Interrupted {
+	reasons := shortfalls(run.Selftest)
+	if len(differing) > 0 {
+		reasons = append(reasons, fmt.Sprintf("%s not the same in each repeat (%s)", count(len(differing), "cell"), names(differing)))
+	}
+	switch {
+	case run.Interrupted:
+		return other
+	case len(reasons) > 0:
+		return conclusion{ExitUnexpected, strings.Join(reasons, "; "), append(involvedIn(run), differing...)}
+	case other.code != ExitOK:
 		return other
 	}
-	m := run.Selftest
-	bad := missing(run)
+	return conclusion{ExitOK, "whatever is lacked was caught, and nothing else was", nil}
+}
+
+func shortfalls(m *results.Matrix) []string {
 	var reasons []string
 	if !m.Recall.Full() {
 		reasons = append(reasons, count(len(m.Missed), "lack")+" not caught")
@@ -119,30 +131,15 @@ func concludeSelftest(run results.Run, differing []results.Cell) conclusion {
 	if !m.Precision.Full() {
 		reasons = append(reasons, count(m.Precision.Of-m.Precision.Have, "false alarm"))
 	}
-	if len(differing) > 0 {
-		reasons = append(reasons, fmt.Sprintf("%s differed between repeats (%s)", count(len(differing), "verdict"), names(differing)))
-		bad = append(bad, differing...)
-	}
-	switch {
-	case len(reasons) > 0:
-		return conclusion{ExitUnexpected, strings.Join(reasons, "; "), bad}
-	case other.code == ExitCouldNotRun || other.code == ExitInconclusive:
-		return other
-	}
-	return conclusion{ExitOK, "whatever is lacked was caught, and nothing else was", nil}
+	return reasons
 }
 
-// missing are the cells to look at again: those with a false alarm, and those of
-// what was missed.
-func missing(run results.Run) []results.Cell {
-	var bad []results.Cell
-	for _, c := range run.Cells {
-		for _, f := range run.Selftest.False {
-			if f.Target == c.Target && f.Scenario == c.Scenario {
-				bad = append(bad, c)
-				break
-			}
-		}
-	}
-	return bad
+// involvedIn are the cells to look at again: those with a false alarm, and of what
+// was missed those that were expected to show it.
+func involvedIn(run results.Run) []results.Cell {
+	return cellsThat(run, func(c results.Cell) bool {
+		return unexpected(c) || slices.ContainsFunc(run.Selftest.False, func(f results.FalseAlarm) bool {
+			return f.Target == c.Target && f.Scenario == c.Scenario
+		})
+	})
 }

@@ -135,8 +135,7 @@ func overwriting() []check.Lack {
 	return slices.Concat(
 		lacks(check.Overlap, check.NeedsNothing, twice...),
 		lacks(check.Overlap, check.NeedsNothing, "reuse/refused", "client/abort-safe"),
-		// Of two answers one is not heard: what is heard agrees.
-		lacks(check.WaiterLeaves, check.NeedsNothing, "effect/silent-duplicate", "client/abort-safe"),
+		lacks(check.WaiterLeaves, check.NeedsNothing, "client/abort-safe"),
 		lacks(check.LeaseOverrun, check.NeedsNothing, twice...),
 		lacks(check.OwnerDies, check.NeedsNothing, "effect/at-most-once", "effect/no-overlap"),
 		lacks(check.CompletionLost, check.NeedsNothing, "effect/at-most-once", "answer/replay-equal", "answer/one-fresh"),

@@ -27,9 +27,10 @@ func exampleRun() results.Run {
 	}
 	return results.Run{
 		Schema: results.Schema, Tool: results.Tool{Version: "v0.1.0", Go: "go1.26"}, Seed: 42, DurationMS: 1234.5,
-		Started: time.Date(2026, 12, 1, 3, 4, 5, 0, time.UTC),
-		Store:   results.Store{Kind: "redis-server", Version: "7.0.15", Address: "127.0.0.1:40001"},
-		Cells:   cells, Summary: results.Summarise(cells),
+		Selftest: exampleMatrix(),
+		Started:  time.Date(2026, 12, 1, 3, 4, 5, 0, time.UTC),
+		Store:    results.Store{Kind: "redis-server", Version: "7.0.15", Address: "127.0.0.1:40001"},
+		Cells:    cells, Summary: results.Summarise(cells),
 	}
 }
 
@@ -120,4 +121,27 @@ func strange() results.Cell {
 		Charges:  []results.Charge{{ID: "ch_1\n|x", Ref: "r"}},
 		Findings: []results.Finding{{Invariant: "answer/no-foreign", Verdict: "violated", Expected: "held",
 			Because: "redis://u:hunter2@h/ said \x07\xff ]]> <script> | `" + `and a-word-that-is-much-longer-than-any-line-of-a-narrow-terminal-could-ever-be 支払いは二度行われました支払いは二度行われました`}}}
+}
+
+// exampleMatrix has a cell of each kind, and every kind of shortfall.
+func exampleMatrix() *results.Matrix {
+	caught := func(scenario string) results.MatrixCell {
+		return results.MatrixCell{Lacked: true, Scenario: scenario, Scenarios: 2}
+	}
+	m := &results.Matrix{
+		Invariants: []string{"effect/at-most-once", "effect/silent-duplicate", "effect/no-overlap", "answer/loser", "reuse/refused", "key/hygiene"},
+		Rows: []results.MatrixRow{
+			{Target: "cache", Caught: map[string]results.MatrixCell{"effect/at-most-once": caught("in-flight"), "effect/silent-duplicate": caught("in-flight"), "effect/no-overlap": caught("burst")}},
+			{Target: "wait", Caught: map[string]results.MatrixCell{"effect/at-most-once": caught("lease-overrun"), "answer/loser": {Lacked: true}, "key/hygiene": {Scenario: "key-length", Scenarios: 1}}},
+			{Target: "fenced"},
+		},
+		Recall:    results.Figure{Have: 4, Of: 5},
+		Missed:    []results.Missed{{Target: "wait", Invariant: "answer/loser", Stress: "overlap"}},
+		Precision: results.Figure{Have: 1999, Of: 2000},
+		False: []results.FalseAlarm{
+			{Target: "wait", Scenario: "key-length", Invariant: "key/hygiene", Verdict: "violated", Because: "A key of 255 characters was \u202erefused\x1b[2J."},
+			{Target: "raise", Scenario: "lease-overrun", Verdict: "inconclusive"},
+		},
+	}
+	return m
 }

@@ -71,6 +71,9 @@ func TestGolden(t *testing.T) {
 		{"table-interrupted-verbose.txt", "table", stopped, Options{Verbose: true}},
 		{"run.json", "json", exampleRun(), Options{}},
 		{"junit.xml", "junit", exampleRun(), Options{}},
+		{"matrix.txt", "matrix", exampleRun(), Options{}},
+		{"matrix-60.txt", "matrix", exampleRun(), Options{Width: 60}},
+		{"matrix-color.txt", "matrix", exampleRun(), Options{Width: 100, Color: true}},
 		{"markdown.md", "markdown", exampleRun(), Options{}},
 	}
 	for _, test := range tests {
@@ -230,6 +233,23 @@ func TestTableNeverExceedsTheWidth(t *testing.T) {
 	})
 }
 
+// Narrower than a name and a number beside each other nothing can be read.
+func TestMatrixFitsTheWidth(t *testing.T) {
+	for width := 30; width < 100; width++ {
+		text := drawn(t, "matrix", exampleRun(), Options{Width: width, Color: width%2 == 0})
+		for line := range strings.Lines(escapes.ReplaceAllString(text, "")) {
+			if line = strings.TrimSuffix(line, "\n"); wide(line) > width {
+				t.Errorf("%d columns of %d: %q", wide(line), width, line)
+			}
+		}
+		for i, invariant := range exampleMatrix().Invariants {
+			if !strings.Contains(text, fmt.Sprintf("%d %s", i+1, invariant)) {
+				t.Errorf("width %d: %s is not in the legend", width, invariant)
+			}
+		}
+	}
+}
+
 func TestNothingHarmfulComesThrough(t *testing.T) {
 	for _, f := range Formats() {
 		got := drawn(t, f.Name, exampleRun(), Options{Verbose: true})
@@ -308,8 +328,34 @@ func TestLookup(t *testing.T) {
 		t.Errorf("the default is the table: %v, %v", f.Name, err)
 	}
 	_, err := Lookup("jsn")
-	if !errors.Is(err, ErrUnknownFormat) || !strings.Contains(err.Error(), "use one of table, json, junit, markdown") {
+	if !errors.Is(err, ErrUnknownFormat) || !strings.Contains(err.Error(), "use one of table, json, junit, markdown, matrix") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestMatrixOfNoSelftest(t *testing.T) {
+	run := exampleRun()
+	run.Selftest = nil
+	if err := drawMatrix(&bytes.Buffer{}, run, Options{}); !errors.Is(err, ErrNoSelftest) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is not full is never rounded up to 100 %.
+func TestFigure(t *testing.T) {
+	for _, test := range []struct {
+		reason   string
+		have, of int
+		want     string
+	}{
+		{"full", 610, 610, "610 of 610 lacks caught, 100 %"},
+		{"nearly full", 9999, 10000, "9999 of 10000 lacks caught, 99.9 %"},
+		{"half", 1, 2, "1 of 2 lacks caught, 50 %"},
+		{"no division by nothing", 0, 0, "0 of 0 lacks caught, nothing to find"},
+	} {
+		if got := figure(results.Figure{Have: test.have, Of: test.of}, "lacks", "caught"); got != test.want {
+			t.Errorf("%s: %s", test.reason, got)
+		}
 	}
 }
 

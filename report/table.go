@@ -138,7 +138,24 @@ func columns(cells []results.Cell, width int) [4]int {
 // grid draws the cells as a table without lines.
 func grid(out *bytes.Buffer, b block, widths [4]int, opt Options) error {
 	var drawn bytes.Buffer
-	t := tablewriter.NewTable(&drawn,
+	t := plainTable(&drawn)
+	t.Header(lines(headings, widths, good, Options{})...)
+	for _, c := range b.cells {
+		texts, sound := row(c)
+		if err := t.Append(lines(texts, widths, sound, opt)...); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	if err := t.Render(); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	trimmed(out, &drawn)
+	return nil
+}
+
+// plainTable is a table without lines, whose cells are padded already.
+func plainTable(w io.Writer) *tablewriter.Table {
+	return tablewriter.NewTable(w,
 		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
 			Borders: tw.BorderNone,
 			Settings: tw.Settings{
@@ -151,20 +168,13 @@ func grid(out *bytes.Buffer, b block, widths [4]int, opt Options) error {
 		tablewriter.WithHeaderAutoWrap(tw.WrapNone), tablewriter.WithRowAutoWrap(tw.WrapNone),
 		tablewriter.WithPadding(tw.PaddingNone), tablewriter.WithTrimSpace(tw.Off),
 	)
-	t.Header(lines(headings, widths, good, Options{})...)
-	for _, c := range b.cells {
-		texts, sound := row(c)
-		if err := t.Append(lines(texts, widths, sound, opt)...); err != nil {
-			return fmt.Errorf("report: %w", err)
-		}
-	}
-	if err := t.Render(); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
+}
+
+// trimmed copies a drawing without what is blank at its lines' ends.
+func trimmed(out, drawn *bytes.Buffer) {
 	for line := range strings.Lines(drawn.String()) {
 		out.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
-	return nil
 }
 
 // lines wraps each text to its column and pads it to the column's width and gap,

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/impl"
 	"github.com/idemrace/idemrace/results"
+	"github.com/idemrace/idemrace/scenarios"
 )
 
 // Selftest says what a run of cfg tells of the harness itself: whether whatever
@@ -19,8 +21,22 @@ func Selftest(cfg Config, run results.Run) *results.Matrix {
 	for _, e := range cfg.Targets {
 		t.row(e.Name)
 	}
-	t.recall()
+	t.recall(func(m results.Missed) bool { return elsewhere(cfg, run, m) })
 	return t.matrix
+}
+
+// elsewhere: a scenario that could show it has not been judged, because it was not
+// asked for or the store cannot do it. Then nothing was missed.
+func elsewhere(cfg Config, run results.Run, m results.Missed) bool {
+	i := slices.IndexFunc(cfg.Targets, func(e impl.Entry) bool { return e.Name == m.Target })
+	return slices.ContainsFunc(scenarios.All(), func(s scenarios.Scenario) bool {
+		p := pair{s, cfg.Targets[i]}
+		touched := s.Lacked(p.entry.Lacks, m.Invariant, met(s, coordinatorConfig(cfg, p)))
+		return slices.ContainsFunc(touched, func(l check.Lack) bool { return string(l.Stress) == m.Stress }) &&
+			!slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
+				return c.Scenario == s.Name && c.Target == m.Target && c.Status == results.Judged
+			})
+	})
 }
 
 func find(cfg Config, c results.Cell) (pair, bool) {
@@ -50,6 +66,11 @@ func (t *tally) add(c results.Cell, p pair, met func(check.Need) bool) {
 		t.matrix.False = append(t.matrix.False, results.FalseAlarm{Target: c.Target, Scenario: c.Scenario, Verdict: open(c), Because: c.Why})
 		return
 	}
+	for _, l := range p.entry.Lacks {
+		if len(p.scenario.Lacked([]check.Lack{l}, l.Invariant, met)) > 0 {
+			t.due(c, l)
+		}
+	}
 	for _, f := range c.Findings {
 		bad := f.Verdict == string(check.Violated)
 		lacks := p.scenario.Lacked(p.entry.Lacks, f.Invariant, met)
@@ -77,13 +98,23 @@ func open(c results.Cell) string {
 	return c.Verdict
 }
 
+func due(c results.Cell, l check.Lack) results.Missed {
+	return results.Missed{Target: c.Target, Invariant: l.Invariant, Stress: string(l.Stress)}
+}
+
+// due notes that a lack was put to the test, whether or not the invariant applied.
+func (t *tally) due(c results.Cell, l check.Lack) {
+	m := due(c, l)
+	if _, known := t.shown[m]; !known {
+		t.order = append(t.order, m)
+		t.shown[m] = false
+	}
+}
+
 // finding notes what is lacked here, and whether this cell shows it.
 func (t *tally) finding(c results.Cell, f results.Finding, bad bool, lacks []check.Lack) {
 	for _, l := range lacks {
-		m := results.Missed{Target: c.Target, Invariant: l.Invariant, Stress: string(l.Stress)}
-		if _, known := t.shown[m]; !known {
-			t.order = append(t.order, m)
-		}
+		m := due(c, l)
 		t.shown[m] = t.shown[m] || bad
 	}
 	if !bad && len(lacks) == 0 {
@@ -108,14 +139,18 @@ func (t *tally) row(target string) {
 }
 
 // recall counts what was lacked, and makes the columns in the catalogue's order.
-func (t *tally) recall() {
+// What may be shown elsewhere is not counted.
+func (t *tally) recall(elsewhere func(results.Missed) bool) {
 	for _, m := range t.order {
-		t.matrix.Recall.Of++
-		if t.shown[m] {
+		switch {
+		case t.shown[m]:
 			t.matrix.Recall.Have++
-		} else {
+		case elsewhere(m):
+			continue
+		default:
 			t.matrix.Missed = append(t.matrix.Missed, m)
 		}
+		t.matrix.Recall.Of++
 	}
 	for _, inv := range check.All() {
 		if slices.ContainsFunc(t.matrix.Rows, func(r results.MatrixRow) bool { _, ok := r.Caught[inv.ID]; return ok }) {

@@ -15,7 +15,7 @@ func burst() Scenario {
 		Why: "A queue that redelivers, a button pressed in anger, a load balancer that retries: many identical requests in one moment. " +
 			"Whoever looks before anybody has written, charges.",
 		Setting:  Setting{Provider: fakeprovider.Behaviour{Hold: true}},
-		Steps:    []Step{Send{Client: "C", Times: 20}, WaitFor{Calls: 1, Placed: true}, Release{All: true}, Join{}, Settle{}},
+		Steps:    []Step{Send{Client: "C", Times: 20}, WaitFor{Calls: 1, Placed: true}, Release{InTurn: true}, Join{}, Settle{}},
 		Exposes:  join(surely(doubled()...), possibly("answer/replay-equal", "answer/loser", "answer/one-fresh")),
 		Stresses: []check.Stress{check.Overlap},
 		Controls: []history.Control{{Name: "overlap", Min: 19}, {Name: "fault:provider-release", Min: 1}},

@@ -100,16 +100,18 @@ func deathBetweenCommands() Scenario {
 func renewals() Scenario {
 	return Scenario{
 		Name:  "renewals",
-		Title: "the owner freezes past its lease (600 ms, real time), a second worker takes over and runs, the first goes on and renews",
+		Title: "the owner freezes past its lease (1.5 s, real time), a second worker takes over and runs, the first goes on and renews",
 		Why: "A heartbeat keeps a lease up while the action runs. One that does not ask whose lease it is keeps up the new owner's: " +
 			"if that one dies, nobody can take over, and the old owner never learns that it is none.",
-		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 600 * time.Millisecond, RealTime: true, Takes: 1100 * time.Millisecond,
+		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 1500 * time.Millisecond, RealTime: true, Takes: 2400 * time.Millisecond,
 			Provider: fakeprovider.Behaviour{Hold: true}},
 		Steps: []Step{
 			Send{Client: "A", Worker: "w1"}, WaitFor{Calls: 1},
-			Pause{Worker: "w1"}, Pass{For: 800 * time.Millisecond},
+			Pause{Worker: "w1"}, Pass{For: 1700 * time.Millisecond},
 			Send{Client: "B", Worker: "w2"}, WaitFor{Placed: true},
-			Resume{Worker: "w1"}, Pass{For: 300 * time.Millisecond},
+			// A heartbeat comes after a third of a lease; the action has three quarters.
+			Resume{Worker: "w1"}, Pass{For: 700 * time.Millisecond},
+			Release{Call: 2, IfMade: true}, WaitFor{Answered: "B"},
 			Release{All: true}, Join{}, Settle{},
 		},
 		Exposes: join(surely("effect/at-most-once"), possibly("effect/silent-duplicate", "effect/accounted", "effect/no-overlap",

@@ -54,7 +54,7 @@ func hangUpWaiter() Scenario {
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1},
 			Send{Client: "B"}, WaitFor{Placed: true}, HangUp{Client: "B"}, WaitFor{Answered: "B"},
-			Release{All: true}, Join{}, Send{Client: "C"}, Join{}, Settle{},
+			Release{InTurn: true}, Idle{}, Send{Client: "C"}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("effect/at-most-once"), possibly("client/abort-safe", "effect/accounted", "effect/no-overlap", "effect/silent-duplicate", "answer/replay-equal")),
 		Stresses: []check.Stress{check.Overlap, check.WaiterLeaves},

@@ -16,7 +16,7 @@ func payloadInFlight() Scenario {
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1},
 			Send{Client: "B", Ref: "r2", Amount: 5}, WaitFor{Placed: true},
-			Release{All: true}, Join{}, Settle{},
+			Release{InTurn: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("reuse/refused"), possibly("answer/no-foreign", "effect/success-backed", "effect/accounted", "effect/failure-unbacked")),
 		Stresses: []check.Stress{check.PayloadVaries, check.Overlap},
@@ -34,7 +34,7 @@ func payloadTakeover() Scenario {
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1}, EndLeases{},
 			Send{Client: "B", Ref: "r2", Amount: 5}, WaitFor{Placed: true},
-			Release{All: true}, Join{}, Settle{},
+			Release{InTurn: true}, Join{}, Settle{},
 		},
 		Exposes:  possibly("reuse/refused", "answer/no-foreign", "effect/success-backed", "effect/accounted", "claim/fenced", "effect/failure-unbacked"),
 		Stresses: []check.Stress{check.PayloadVaries, check.LeaseOverrun},
@@ -66,7 +66,7 @@ func volatileFields() Scenario {
 		Steps: []Step{
 			Send{Client: "A", Trace: "t1"}, WaitFor{Calls: 1},
 			Send{Client: "B", Trace: "t2"}, WaitFor{Placed: true},
-			Release{All: true}, Join{},
+			Release{InTurn: true}, Join{},
 			Send{Client: "C", Trace: "t3"}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("reuse/canonical"), surely(doubled()...), possibly("answer/loser", "answer/replay-equal")),

@@ -3,8 +3,10 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/idemrace/idemrace/fakeprovider"
+	"github.com/idemrace/idemrace/history"
 )
 
 // Release is the step "the provider goes on": one held call by number, or all.
@@ -12,10 +14,14 @@ type Release struct {
 	Call   int  // this one (1 is the first that arrived)
 	IfMade bool // nothing to do if that call is not held: a careful target does not make it
 	All    bool // all that are held, and nothing is held any more
+	InTurn bool // All, but one after the other: each is answered before the next goes on
 }
 
 // String is e.g. "the provider lets call 2 go on".
 func (r Release) String() string {
+	if r.InTurn {
+		return "the provider lets every call go on, one after the other is answered"
+	}
 	if r.All {
 		return "the provider lets every call go on"
 	}
@@ -30,8 +36,11 @@ func (r Release) Needs() []Ability { return nil }
 
 // Play releases. That a call is held already is not needed: what has not
 // arrived yet passes when all are released.
-func (r Release) Play(_ context.Context, st Stage) error {
+func (r Release) Play(ctx context.Context, st Stage) error {
 	p := st.Provider()
+	if r.InTurn {
+		return r.inTurn(ctx, st)
+	}
 	if !r.All {
 		if !p.ReleaseCall(r.Call) {
 			if r.IfMade {
@@ -45,4 +54,51 @@ func (r Release) Play(_ context.Context, st Stage) error {
 	p.SetDefault(fakeprovider.Behaviour{})
 	st.Fault("provider-release", "", p.Release(0), 0)
 	return nil
+}
+
+// inTurn is for those who finish at once: in which order they then write is chance,
+// and what the judge can say depends on it.
+func (r Release) inTurn(ctx context.Context, st Stage) error {
+	var held []history.Event
+	if err := st.Await(ctx, func(events []history.Event) bool { held = open(events); return true }); err != nil {
+		return err
+	}
+	p := st.Provider()
+	p.SetDefault(fakeprovider.Behaviour{})
+	released := 0
+	for _, call := range held {
+		if !p.ReleaseCall(call.Call) {
+			continue
+		}
+		released++
+		if err := st.Await(ctx, answered(call.Attempt)); err != nil {
+			return err
+		}
+	}
+	st.Fault("provider-release", "", released+p.Release(0), 0)
+	return nil
+}
+
+// open are the calls that have not been answered, in order of arrival.
+func open(events []history.Event) []history.Event {
+	done := map[int]bool{}
+	for _, e := range events {
+		if e.Kind == history.Reply {
+			done[e.Call] = true
+		}
+	}
+	var calls []history.Event
+	for _, e := range events {
+		if e.Kind == history.Arrive && !done[e.Call] {
+			calls = append(calls, e)
+		}
+	}
+	return calls
+}
+
+// answered: the attempt's client has its answer, or has left.
+func answered(attempt int) func([]history.Event) bool {
+	return func(events []history.Event) bool {
+		return slices.ContainsFunc(events, func(e history.Event) bool { return e.Kind == history.Answer && e.Attempt == attempt })
+	}
 }

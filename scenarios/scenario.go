@@ -133,6 +133,7 @@ func races() []Scenario {
 		concurrentReplays(),
 		waiterGivesUp(),
 		ownerFails(),
+		ownerUnknown(),
 		manyKeys(),
 		leaseOverrunKeys(),
 		workerDeathKeys(),

@@ -133,7 +133,8 @@ func slowBurst() Scenario {
 		Title: "5 clients, one key, at once, with every reply of the store 20 ms late",
 		Why: "Between looking and setting there are microseconds, and on a bad day there are more. A real service was seen to charge twice in " +
 			"4 of 10 bursts of two; with late replies the same race is certain.",
-		Steps:    []Step{SlowStore{By: 20 * time.Millisecond}, Send{Client: "C", Times: 5}, Join{}, Heal{}, Settle{}},
+		Setting:  Setting{Provider: fakeprovider.Behaviour{Hold: true}},
+		Steps:    []Step{SlowStore{By: 20 * time.Millisecond}, Send{Client: "C", Times: 5}, WaitFor{Calls: 1, Placed: true}, Release{InTurn: true}, Join{}, Heal{}, Settle{}},
 		Exposes:  join(surely("effect/at-most-once", "effect/silent-duplicate", "effect/accounted"), possibly("effect/no-overlap", "answer/replay-equal", "answer/loser", "answer/one-fresh", "answer/in-progress-true")),
 		Stresses: []check.Stress{check.Overlap},
 		Controls: []history.Control{{Name: "overlap", Min: 4}, {Name: "fault:store-slow", Min: 1}},
@@ -149,7 +150,7 @@ func payloadRace() Scenario {
 		Setting: Setting{Provider: fakeprovider.Behaviour{Hold: true}},
 		Steps: []Step{
 			SlowStore{By: 20 * time.Millisecond}, Send{Client: "A"}, Send{Client: "B", Ref: "r2", Amount: 5},
-			WaitFor{Calls: 1, Placed: true}, Heal{}, Release{All: true}, Join{}, Settle{},
+			WaitFor{Calls: 1, Placed: true}, Heal{}, Release{InTurn: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("reuse/refused"), possibly("answer/no-foreign", "effect/success-backed", "effect/accounted", "effect/failure-unbacked", "effect/silent-duplicate")),
 		Stresses: []check.Stress{check.PayloadVaries, check.Overlap},

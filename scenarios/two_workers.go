@@ -17,7 +17,7 @@ func twoWorkers() Scenario {
 		Steps: []Step{
 			Send{Client: "A", Worker: "w1"}, WaitFor{Calls: 1},
 			Send{Client: "B", Worker: "w2"}, WaitFor{Placed: true},
-			Release{All: true}, Join{}, Settle{},
+			Release{InTurn: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely(doubled()...), possibly("answer/replay-equal", "answer/loser", "answer/one-fresh", "answer/in-progress-true")),
 		Stresses: []check.Stress{check.Overlap, check.TwoWorkers},

@@ -31,7 +31,7 @@ func waiterGivesUp() Scenario {
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1},
 			Send{Client: "B"}, WaitFor{Placed: true}, Pass{For: 300 * time.Millisecond}, WaitFor{Placed: true},
-			Release{All: true}, Join{}, Settle{},
+			Release{InTurn: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("effect/at-most-once"), possibly("effect/silent-duplicate", "effect/accounted", "effect/no-overlap", "answer/loser", "answer/one-fresh", "answer/replay-equal")),
 		Stresses: []check.Stress{check.Overlap, check.PatienceEnds},
@@ -53,12 +53,25 @@ func ownerFails() Scenario {
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1},
 			Send{Client: "B", Times: 10}, WaitFor{Placed: true},
-			Release{All: true}, Join{}, Settle{},
+			Release{InTurn: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("effect/at-most-once"), possibly("effect/no-overlap", "effect/unknown-stays-unknown", "effect/accounted", "effect/silent-duplicate", "answer/loser", "effect/failure-unbacked")),
 		Stresses: []check.Stress{check.Overlap, check.ChargeHidden, check.OwnerFails},
 		Controls: []history.Control{{Name: "overlap", Min: 10}, {Name: "provider-failure", Min: 1}},
 	}
+}
+
+// ownerUnknown: ten wait, and nobody knows what the owner has done.
+func ownerUnknown() Scenario {
+	s := ownerFails()
+	s.Name = "owner-unknown"
+	s.Title = "ten wait while the owner charges and the provider's answer is lost"
+	s.Why = "Nobody knows whether the owner has charged, and ten are waiting for it. If one of them runs now, it guesses: " +
+		"not to know lasts until the lease ends, for those who wait as for those who come later."
+	s.Setting.Script = []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.LoseAnswer}}
+	s.Exposes = join(surely("effect/at-most-once"), possibly("effect/unknown-stays-unknown", "effect/no-overlap", "effect/silent-duplicate", "answer/loser", "answer/in-progress-true"))
+	s.Stresses = []check.Stress{check.Overlap, check.OwnerFails}
+	return s
 }
 
 // manyKeys: thirty different keys at once, and each again.
