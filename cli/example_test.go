@@ -4,18 +4,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
+	"os"
+	"os/signal"
 
 	"github.com/idemrace/idemrace/cli"
 	"github.com/idemrace/idemrace/idempotency"
 	"github.com/idemrace/idemrace/impl"
+	"github.com/idemrace/idemrace/impl/reservation"
 	"github.com/idemrace/idemrace/store"
 )
 
 // README: begin
 
 // lockFirst reserves a key with SET NX before it acts, and refuses duplicates.
-type lockFirst struct{ kv store.KV }
+type lockFirst struct {
+	kv  store.KV
+	cfg reservation.Config
+}
 
 type record struct {
 	State       store.State `json:"state"` // pending or done
@@ -29,7 +34,7 @@ func (c lockFirst) Do(ctx context.Context, req idempotency.Request, act idempote
 	}
 	name := req.StoredName()
 	pending, _ := json.Marshal(record{State: store.Pending, Fingerprint: req.Fingerprint.String()})
-	won, err := c.kv.SetNX(ctx, name, pending, 30*time.Second)
+	won, err := c.kv.SetNX(ctx, name, pending, c.cfg.Lease)
 	if err != nil {
 		return idempotency.Outcome{}, &idempotency.StoreUnavailableError{Err: err}
 	}
@@ -42,7 +47,7 @@ func (c lockFirst) Do(ctx context.Context, req idempotency.Request, act idempote
 		return idempotency.Outcome{}, err
 	}
 	done, _ := json.Marshal(record{State: store.Done, Fingerprint: req.Fingerprint.String(), Result: result})
-	err = c.kv.Set(ctx, name, done, 24*time.Hour)
+	err = c.kv.Set(ctx, name, done, c.cfg.Retention)
 	return idempotency.Outcome{Result: result, Source: idempotency.Executed, Stored: err == nil}, nil
 }
 
@@ -64,14 +69,20 @@ func (c lockFirst) duplicate(ctx context.Context, req idempotency.Request) (idem
 	return idempotency.Outcome{Result: r.Result, Source: idempotency.Replayed, Stored: true}, nil
 }
 
-func ExampleRun() {
-	mine := impl.Entry{
-		Name: "lock-first",
-		Doc:  "SET NX, then act",
-		New:  func(e impl.Env) (idempotency.Coordinator, error) { return lockFirst{e.KV}, nil },
+// mine is how idemrace gets to know it. An entry that says nothing of what it Lacks
+// must keep every invariant.
+func mine() impl.Entry {
+	return impl.Entry{
+		Name:   "lock-first",
+		Doc:    "SET NX, then act",
+		Policy: reservation.FailClosed, // without a store it refuses
+		New:    func(e impl.Env) (idempotency.Coordinator, error) { return lockFirst{e.KV, e.Config}, nil },
 	}
-	run := func(args ...string) int { // in a main of your own: os.Args[1:], os.Stdout and os.Stderr
-		return cli.Run(context.Background(), cli.Config{Args: args, Extra: []impl.Entry{mine}})
+}
+
+func ExampleRun() {
+	run := func(args ...string) int {
+		return cli.Run(context.Background(), cli.Config{Args: args, Extra: []impl.Entry{mine()}})
 	}
 	fmt.Println(run("run", "--impl", "lock-first", "--scenario", "in-flight,burst,key-reuse", "--gate", "--store", "embedded"))
 	// It has no owner token: an owner that fails late deletes the next one's claim.
@@ -82,3 +93,17 @@ func ExampleRun() {
 }
 
 // README: end
+
+var _ = main // only compiled: the README shows it
+
+// README: main begin
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := cli.Run(ctx, cli.Config{Name: "./race", Args: os.Args[1:], Environ: os.Environ(),
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Extra: []impl.Entry{mine()}})
+	stop()
+	os.Exit(code)
+}
+
+// README: main end

@@ -7,10 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/idemrace/idemrace/cli"
+	"github.com/idemrace/idemrace/impl"
+	"github.com/idemrace/idemrace/results"
 )
 
 // readme is the file, and its blocks of one language.
@@ -108,6 +111,7 @@ func normal(text string) string {
 		{` {2,}N ms`, " N ms"},
 		{`--store (redis-server|embedded) --seed`, "--store STORE --seed"},
 		{`127\.0\.0\.1:\d+`, "127.0.0.1:PORT"},
+		{`all \d+ double charges`, "all N double charges"},
 	} {
 		text = regexp.MustCompile(r.odd).ReplaceAllString(text, r.same)
 	}
@@ -154,24 +158,51 @@ func TestReadmeExitCodes(t *testing.T) {
 	}
 }
 
-// TestReadmeExample: the coordinator in the README is the one that ExampleRun
-// runs.
+// TestReadmeExample: the code in the README is what ExampleRun runs, and what at
+// least compiles.
 func TestReadmeExample(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, begins := strings.Cut(string(source), "// README: begin\n")
-	example, _, ends := strings.Cut(rest, "// README: end")
-	if !begins || !ends {
-		t.Fatal("example_test.go has lost its marks")
-	}
-	for _, block := range blocks(readme(t), "go") {
-		if strings.TrimSpace(block) == strings.TrimSpace(example) {
-			return
+	for _, mark := range []string{"", "main "} {
+		_, rest, begins := strings.Cut(string(source), "// README: "+mark+"begin\n")
+		example, _, ends := strings.Cut(rest, "// README: "+mark+"end\n")
+		if !begins || !ends {
+			t.Fatal("example_test.go has lost its marks")
+		}
+		same := func(block string) bool { return strings.TrimSpace(block) == strings.TrimSpace(example) }
+		if !slices.ContainsFunc(blocks(readme(t), "go"), same) {
+			t.Errorf("no block of the README is this one of example_test.go:\n%s", example)
 		}
 	}
-	t.Error("no block of the README is the example of example_test.go")
+}
+
+// TestReadmeNaive: lockFirst fails the scenarios that the README names, and no
+// other.
+func TestReadmeNaive(t *testing.T) {
+	_, rest, begins := strings.Cut(readme(t), "It is naive: ")
+	list, _, ends := strings.Cut(rest, "Some of these")
+	if !begins || !ends {
+		t.Fatal("the README has lost its list")
+	}
+	path := filepath.Join(t.TempDir(), "run.json")
+	call(t.Context(), cli.Config{Extra: []impl.Entry{mine()}}, "run", "--impl", "lock-first", "--store", "embedded", "--format", "json", "-o", path)
+	run, err := results.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range run.Cells {
+		named := strings.Contains(list, "`"+c.Scenario+"`")
+		if fails := c.Verdict == "violated" && !c.AsExpected; fails != named && c.Verdict != "inconclusive" {
+			t.Errorf("%s: fails %v, named by the README %v", c.Scenario, fails, named)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([a-z-]+)`").FindAllStringSubmatch(list, -1) {
+		if !slices.ContainsFunc(run.Cells, func(c results.Cell) bool { return c.Scenario == m[1] }) {
+			t.Errorf("the README names %s, which is no scenario", m[1])
+		}
+	}
 }
 
 // TestReadmeGate: the flags of the CI snippet exist. --help asks for nothing else.

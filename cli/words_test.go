@@ -88,7 +88,7 @@ func TestEnvironment(t *testing.T) {
 // TestComplain: an error of many lines is still one line.
 func TestComplain(t *testing.T) {
 	var said bytes.Buffer
-	(&app{stderr: &said}).complain("first\nsecond\r\n")
+	(&app{name: ownName, stderr: &said}).complain("first\nsecond\r\n")
 	if got, want := said.String(), "idemrace: first; second\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
