@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/idemrace/idemrace/history"
 )
@@ -44,8 +45,23 @@ func (w WaitFor) String() string {
 // Needs nothing.
 func (w WaitFor) Needs() []Ability { return nil }
 
+// unplaced is how long Placed is waited for. A target that polls, or waits in its own
+// memory, never says that it waits; after so long it is where it will be. Others
+// say so at once, on a stalled machine too.
+const unplaced = 2 * time.Second
+
 // Play waits.
-func (w WaitFor) Play(ctx context.Context, st Stage) error { return st.Await(ctx, w.met) }
+func (w WaitFor) Play(ctx context.Context, st Stage) error {
+	if w.Placed {
+		bounded, cancel := context.WithTimeout(ctx, unplaced)
+		defer cancel()
+		if err := st.Await(bounded, w.met); err == nil || bounded.Err() == nil || ctx.Err() != nil {
+			return err
+		}
+		w.Placed = false
+	}
+	return st.Await(ctx, w.met)
+}
 
 func (w WaitFor) met(events []history.Event) bool {
 	var calls, charges int
