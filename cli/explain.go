@@ -63,11 +63,11 @@ func (a *app) explain(cmd *cobra.Command, name string, f explainFlags) error {
 		return a.explainScenario(cmd, s, f)
 	}
 	if inv, ok := check.Lookup(name); ok {
-		return a.print([]byte(a.invariantText(inv)))
+		return a.explainByRun(cmd, a.invariantText(inv), a.violating(inv.ID), f)
 	}
 	for _, e := range a.entries() {
 		if e.Called(name) {
-			return a.print([]byte(a.called(implText(e))))
+			return a.explainByRun(cmd, a.called(implText(e)), a.breaking(e), f)
 		}
 	}
 	return unknown("name", name, a.explainable(), "idemrace list")
@@ -172,52 +172,4 @@ func unless(n check.Need) string {
 		return " (unless it fails closed)"
 	}
 	return " (unless " + string(n) + ")"
-}
-
-func implText(e impl.Entry) string {
-	var l lesson
-	fmt.Fprintf(&l, "%s\n", e.Name)
-	l.prose(e.Doc)
-	if len(e.Also) > 0 {
-		l.prose("Also known as " + strings.Join(e.Also, ", ") + ".")
-	}
-	if e.Policy != "" {
-		l.head("When the store is down")
-		l.prose("It fails " + string(e.Policy) + ", unless --store-policy says otherwise.")
-	}
-	l.head("What it does not keep")
-	if len(e.Lacks) == 0 {
-		l.prose("Nothing: every invariant must hold, in every scenario.")
-	}
-	var stresses []check.Stress
-	for _, lack := range e.Lacks {
-		if !contains(stresses, lack.Stress) {
-			stresses = append(stresses, lack.Stress)
-		}
-	}
-	for _, stress := range stresses {
-		l.item("  - ", fmt.Sprintf("under %s: %s", stress, strings.Join(lacked(e, stress), ", ")))
-	}
-	l.head("See it")
-	fmt.Fprintf(&l, "  idemrace run --impl %s\n  idemrace explain in-flight --impl %s\n", e.Name, e.Name)
-	return l.String()
-}
-
-func lacked(e impl.Entry, stress check.Stress) []string {
-	var list []string
-	for _, l := range e.Lacks {
-		if l.Stress == stress {
-			list = append(list, l.Invariant+unless(l.Unless))
-		}
-	}
-	return list
-}
-
-func contains(list []check.Stress, s check.Stress) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }

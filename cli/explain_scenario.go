@@ -32,7 +32,7 @@ func (a *app) explainScenario(cmd *cobra.Command, s scenarios.Scenario, f explai
 	if err != nil {
 		return err
 	}
-	if err := a.print([]byte(scenarioText(s) + a.shown(done))); err != nil {
+	if err := a.print([]byte(scenarioText(s) + a.shown(done, "effect/silent-duplicate"))); err != nil {
 		return err
 	}
 	return explained(a, done.worst)
@@ -120,6 +120,21 @@ func stressWords(s check.Stress) string {
 		check.ClientLeaves:    "the client hangs up",
 		check.PayloadVaries:   "one key comes with two payloads",
 		check.NamesVary:       "keys are odd, or nearly equal",
+		check.CompletionLost:  "the result cannot be written, everything else can",
+		check.StoreBlip:       "the store is down while the owner runs, and back within its lease",
+		check.DownPastLease:   "the store is down from before the charge until after the lease",
+		check.Replay:          "a result is read, by many or again",
+		check.UnknownFreed:    "an unknown outcome is asked for again within its lease",
+		check.ChargeHidden:    "the provider charges and answers with an error",
+		check.PatienceEnds:    "a waiter's limit passes while the owner runs",
+		check.OwnerFails:      "the owner fails while others wait for it",
+		check.MembersMove:     "the same payload comes with its members in another order",
+		check.NamesJoin:       "operations and keys come in pairs that are one string when joined",
+		check.KeyOverlong:     "a key is longer than keys may be",
+		check.WaiterLeaves:    "a duplicate's client hangs up while the first attempt runs",
+		check.Oversize:        "a result is larger than the limit",
+		check.ClaimTorn:       "the worker dies between two commands of its claim",
+		check.Renewed:         "an overtaken owner's heartbeat goes on",
 	}[s]
 	if words == "" {
 		return string(s)
@@ -127,8 +142,9 @@ func stressWords(s check.Stress) string {
 	return string(s) + ": " + words
 }
 
-// shown is a timeline per coordinator, of the run that was just made.
-func (a *app) shown(done *repeats) string {
+// shown is a timeline per coordinator, of the run that was just made, and because
+// of what: the headline is the invariant to tell of, if it is violated.
+func (a *app) shown(done *repeats, headline string) string {
 	var l lesson
 	l.head(fmt.Sprintf("What happened, just now (%s %s, seed %d)", done.worst.Store.Kind, done.worst.Store.Version, done.worst.Seed))
 	for _, c := range done.worst.Cells {
@@ -140,7 +156,7 @@ func (a *app) shown(done *repeats) string {
 		}
 		l.WriteByte('\n')
 		_ = report.Timeline(&l, h, report.TimelineOptions{Width: width(a.stdout), Color: a.color(a.stdout)}) // a Builder takes all
-		if because := because(c); because != "" {
+		if because := because(c, headline); because != "" {
 			l.item("because: ", because)
 		}
 	}
@@ -157,13 +173,13 @@ func (a *app) doc(target string) string {
 }
 
 // because is the one sentence of evidence: the headline's, if that is violated.
-func because(c results.Cell) string {
+func because(c results.Cell, headline string) string {
 	sentence := ""
 	for _, f := range c.Findings {
 		if f.Verdict != string(check.Violated) {
 			continue
 		}
-		if sentence == "" || f.Invariant == "effect/silent-duplicate" {
+		if sentence == "" || f.Invariant == headline {
 			sentence = f.Because
 		}
 	}

@@ -127,7 +127,12 @@ func (a *app) runnerConfig(p pickFlags, c coordinatorFlags) (runner.Config, erro
 }
 
 // withStore runs cfg on the store, which is closed when it returns.
-func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, times int, outcome func(results.Cell) string) (done *repeats, err error) {
+func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, times int, outcome func(results.Cell) string) (*repeats, error) {
+	return a.onStore(ctx, f, cfg, func(cfg runner.Config) *repeats { return a.repeat(ctx, cfg, times, outcome) })
+}
+
+// onStore opens the store, runs, and closes it.
+func (a *app) onStore(ctx context.Context, f storeFlags, cfg runner.Config, run func(runner.Config) *repeats) (done *repeats, err error) {
 	b, err := backend.Open(ctx, f.spec(a.env))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -141,7 +146,7 @@ func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, ti
 		}
 	}()
 	cfg.Backend = b
-	return a.repeat(ctx, cfg, times, outcome), nil
+	return run(cfg), nil
 }
 
 // storeError tells mistakes from surroundings that cannot serve.

@@ -5,7 +5,7 @@
 // customer is answered with the first one's receipt, or refused for a reuse that
 // was none.
 //
-// The class is a MySQL column without strict mode, which cuts in silence.
+// Seen as a class, with MySQL columns: without strict mode they cut in silence.
 //
 // Right: refuse a key that is too long. Never shorten one.
 package truncateskeys
