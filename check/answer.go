@@ -73,8 +73,8 @@ func oneFresh(v *view) *Violation {
 		for _, span := range k.spans(v) {
 			var first *attempt
 			for _, a := range span {
-				if !a.ok() || marked(a.answer.Source) {
-					continue
+				if !a.ok() || marked(a.answer.Source) || a.answer.Source == "" {
+					continue // who says nothing of where an answer is from marks nothing
 				}
 				if first == nil {
 					first = a

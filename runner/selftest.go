@@ -78,8 +78,8 @@ func (t *tally) add(c results.Cell, p pair, met func(check.Need) bool) {
 		if len(lacks) > 0 {
 			continue
 		}
-		if f.Verdict == string(check.Inconclusive) {
-			continue // a control failed beside a violation
+		if f.Verdict == string(check.Inconclusive) || f.Expected == results.ExpectNone {
+			continue // a control failed beside a violation; or nothing was claimed
 		}
 		t.matrix.Precision.Of++
 		if !bad {

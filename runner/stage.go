@@ -220,18 +220,20 @@ const cleanUp = 2 * time.Second
 // in which nothing can come to life again: provider, clients, workers, keys,
 // connections.
 func (st *stage) close() error {
+	var errs []error
 	st.leave()
 	if st.provider != nil {
 		st.provider.Close()
 	}
 	if st.target != nil {
-		st.target.Close()
+		if err := st.target.Close(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	st.open.Wait()
 	for _, end := range slices.Backward(st.ends) {
 		end()
 	}
-	var errs []error
 	if st.control != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), cleanUp)
 		defer cancel()

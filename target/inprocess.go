@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/idemrace/idemrace/fakeprovider"
 	"github.com/idemrace/idemrace/history"
@@ -78,13 +79,33 @@ func (t *InProcess) worker(name string, do func(Worker)) error {
 	return nil
 }
 
-// Close ends every worker and waits until none of their goroutines is left. The
-// provider must have been closed before.
-func (t *InProcess) Close() {
+// ErrStuck: a coordinator did not return although its client had left and every
+// port of its had ended. Its goroutines cannot be stopped; they are left behind.
+var ErrStuck = errors.New("the coordinator never returned, and its context had ended")
+
+// closePatience is how long Close waits for coordinators whose ports have all
+// ended: nothing is left for them to wait for.
+const closePatience = 5 * time.Second
+
+// Close ends every worker and waits until none of their goroutines is left, or
+// returns ErrStuck. The provider must have been closed before.
+func (t *InProcess) Close() error {
 	for _, w := range t.workers {
 		w.Life.Bury()
 	}
-	t.running.Wait()
+	ended := make(chan struct{})
+	go func() {
+		t.running.Wait()
+		close(ended)
+	}()
+	patience := time.NewTimer(closePatience)
+	defer patience.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-patience.C:
+		return ErrStuck
+	}
 }
 
 // Send runs the attempt on its worker.
@@ -102,9 +123,9 @@ func (t *InProcess) Send(ctx context.Context, a Attempt) Response {
 	t.begun(w.Name)
 	t.running.Go(func() {
 		defer t.ended(w.Name)
-		out, err := w.Coordinator.Do(history.WithAttempt(ctx, a.Number), req, t.action(w, a))
+		r := do(history.WithAttempt(ctx, a.Number), w.Coordinator, req, t.action(w, a))
 		if w.Life.gate() == nil {
-			answered <- answer(out, err)
+			answered <- r
 		}
 	})
 	select {
@@ -115,6 +136,17 @@ func (t *InProcess) Send(ctx context.Context, a Attempt) Response {
 	case <-ctx.Done():
 		return hungUp(ctx)
 	}
+}
+
+// do is one request. A panic is an answer like any other, as a server's would be:
+// the client gets an error, and the other requests go on.
+func do(ctx context.Context, c idempotency.Coordinator, req idempotency.Request, act idempotency.Action) (r Response) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = Response{Answer: history.Error, Detail: fmt.Sprintf("the coordinator panicked: %v", p)}
+		}
+	}()
+	return answer(c.Do(ctx, req, act))
 }
 
 // receipt is the answer's body.
