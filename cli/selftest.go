@@ -19,7 +19,7 @@ const matrixFormat = "matrix"
 
 // sleepers is how many cells that last by themselves run at once: they sleep, but
 // for a few milliseconds, and there are hundreds of them.
-const sleepers = 48
+const sleepers = 64
 
 // selftestFlags are the flags of selftest.
 type selftestFlags struct {

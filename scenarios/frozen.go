@@ -8,6 +8,14 @@ import (
 	"github.com/idemrace/idemrace/history"
 )
 
+// A lease that ends by the clock. Whoever takes over has three quarters of it for
+// its action: a machine that stalls for longer would change the verdict. Whole
+// seconds, since some stores know no finer expiry.
+const (
+	realLease = 2 * time.Second
+	pastLease = 2600 * time.Millisecond
+)
+
 // pause: the owner's process is stopped past its lease, with the charge made.
 func pause() Scenario {
 	return Scenario{
@@ -38,11 +46,11 @@ func staleTakeover() Scenario {
 		Title: "a second worker freezes just after it has looked at an expired claim; the owner completes; it goes on",
 		Why: "Between looking and taking over, the world moves on: the claim that was seen as expired is a final result by now. " +
 			"To take it over all the same replaces a result by a second charge.",
-		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 400 * time.Millisecond, RealTime: true, Takes: 500 * time.Millisecond,
+		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: realLease, RealTime: true, Takes: pastLease,
 			Script: []fakeprovider.Behaviour{{HoldAfter: true}}},
 		Steps: []Step{
 			Send{Client: "A", Worker: "w1"}, WaitFor{Charges: 1}, Pause{Worker: "w1"}, Release{All: true}, WaitFor{Paused: "w1"},
-			Pass{For: 500 * time.Millisecond},
+			Pass{For: pastLease},
 			Pause{Worker: "w2", AfterCalls: 1}, Send{Client: "B", Worker: "w2"}, WaitFor{Paused: "w2"},
 			Resume{Worker: "w1"}, WaitFor{Answered: "A"},
 			Resume{Worker: "w2"}, Join{}, Settle{},
@@ -59,15 +67,15 @@ func staleTakeover() Scenario {
 func leaseReal() Scenario {
 	return Scenario{
 		Name:  "lease-real",
-		Title: "the worker dies before it charges; retry after the lease (500 ms, real time)",
+		Title: "the worker dies before it charges; retry after the lease (2 s, real time)",
 		Why: "The lease is the only thing that gives a dead worker's key back. Milliseconds sent as seconds, a claim that is kept as long " +
 			"as a result, an expiry that was never set: the order can never be paid again.",
-		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 500 * time.Millisecond, RealTime: true, Takes: 800 * time.Millisecond,
+		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: realLease, RealTime: true, Takes: pastLease,
 			WaitLimit: 5 * time.Second, Script: []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.Decline}}},
 		Steps: []Step{
 			Send{Client: "A", Worker: "w1"}, WaitFor{Calls: 1}, Inspect{},
 			Kill{Worker: "w1"}, Release{All: true},
-			Pass{For: 800 * time.Millisecond},
+			Pass{For: pastLease},
 			Send{Client: "B", Worker: "w2"}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("claim/recovers", "claim/mortal"), possibly("answer/in-progress-true")),
@@ -80,14 +88,14 @@ func leaseReal() Scenario {
 func deathBetweenCommands() Scenario {
 	return Scenario{
 		Name:  "death-between-commands",
-		Title: "the worker dies right after its first store command; retry after the lease (500 ms, real time)",
+		Title: "the worker dies right after its first store command; retry after the lease (2 s, real time)",
 		Why: "A process can die between any two commands. If the first one sets the claim and the second one its expiry, what is left is a claim " +
 			"without an end, and the order can never be paid.",
-		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 500 * time.Millisecond, RealTime: true, Takes: 800 * time.Millisecond,
+		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: realLease, RealTime: true, Takes: pastLease,
 			WaitLimit: 5 * time.Second},
 		Steps: []Step{
 			Pause{Worker: "w1", AfterCalls: 1}, Send{Client: "A", Worker: "w1"}, WaitFor{Paused: "w1"}, Kill{Worker: "w1"},
-			Pass{For: 800 * time.Millisecond},
+			Pass{For: pastLease},
 			Send{Client: "B", Worker: "w2"}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("claim/recovers", "claim/mortal"), possibly("answer/in-progress-true")),
@@ -100,17 +108,17 @@ func deathBetweenCommands() Scenario {
 func renewals() Scenario {
 	return Scenario{
 		Name:  "renewals",
-		Title: "the owner freezes past its lease (1.5 s, real time), a second worker takes over and runs, the first goes on and renews",
+		Title: "the owner freezes past its lease (3 s, real time), a second worker takes over and runs, the first goes on and renews",
 		Why: "A heartbeat keeps a lease up while the action runs. One that does not ask whose lease it is keeps up the new owner's: " +
 			"if that one dies, nobody can take over, and the old owner never learns that it is none.",
-		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 1500 * time.Millisecond, RealTime: true, Takes: 2400 * time.Millisecond,
+		Setting: Setting{Workers: []string{"w1", "w2"}, Lease: 3 * time.Second, RealTime: true, Takes: 4700 * time.Millisecond,
 			Provider: fakeprovider.Behaviour{Hold: true}},
 		Steps: []Step{
 			Send{Client: "A", Worker: "w1"}, WaitFor{Calls: 1},
-			Pause{Worker: "w1"}, Pass{For: 1700 * time.Millisecond},
+			Pause{Worker: "w1"}, Pass{For: 3400 * time.Millisecond},
 			Send{Client: "B", Worker: "w2"}, WaitFor{Placed: true},
 			// A heartbeat comes after a third of a lease; the action has three quarters.
-			Resume{Worker: "w1"}, Pass{For: 700 * time.Millisecond},
+			Resume{Worker: "w1"}, Pass{For: 1300 * time.Millisecond},
 			Release{Call: 2, IfMade: true}, WaitFor{Answered: "B"},
 			Release{All: true}, Join{}, Settle{},
 		},

@@ -60,7 +60,7 @@ func (r Release) Play(ctx context.Context, st Stage) error {
 // and what the judge can say depends on it.
 func (r Release) inTurn(ctx context.Context, st Stage) error {
 	var held []history.Event
-	if err := st.Await(ctx, func(events []history.Event) bool { held = open(events); return true }); err != nil {
+	if err := st.Await(ctx, func(events []history.Event) bool { held = lastLeft(events, open(events)); return true }); err != nil {
 		return err
 	}
 	p := st.Provider()
@@ -77,6 +77,20 @@ func (r Release) inTurn(ctx context.Context, st Stage) error {
 	}
 	st.Fault("provider-release", "", released+p.Release(0), 0)
 	return nil
+}
+
+// lastLeft puts those last whose clients have left: nobody is told when they are done.
+func lastLeft(events, calls []history.Event) []history.Event {
+	slices.SortStableFunc(calls, func(a, b history.Event) int {
+		switch left := answered(b.Attempt)(events); {
+		case answered(a.Attempt)(events) == left:
+			return 0
+		case left:
+			return -1
+		}
+		return 1
+	})
+	return calls
 }
 
 // open are the calls that have not been answered, in order of arrival.

@@ -178,13 +178,13 @@ func hangUpBefore() Scenario {
 func chargeThenHang() Scenario {
 	return Scenario{
 		Name:  "charge-then-hang",
-		Title: "the provider charges and does not answer; retry after the lease (600 ms, real time)",
+		Title: "the provider charges and does not answer; retry after the lease (2 s, real time)",
 		Why: "A call without end must not be a claim without end, nor one that a retry runs past. Either the action ends before its lease does, " +
 			"or the lease is renewed while it runs; the outcome is unknown.",
-		Setting: Setting{Script: []fakeprovider.Behaviour{{HoldAfter: true, Fail: fakeprovider.LoseAnswer}}, Lease: 600 * time.Millisecond,
-			WaitLimit: 200 * time.Millisecond, RealTime: true, Takes: 1500 * time.Millisecond},
+		Setting: Setting{Script: []fakeprovider.Behaviour{{HoldAfter: true, Fail: fakeprovider.LoseAnswer}}, Lease: realLease,
+			WaitLimit: 200 * time.Millisecond, RealTime: true, Takes: pastLease},
 		Steps: []Step{
-			Send{Client: "A"}, WaitFor{Charges: 1}, Pass{For: 1500 * time.Millisecond}, HangUp{Client: "A"}, WaitFor{Answered: "A"},
+			Send{Client: "A"}, WaitFor{Charges: 1}, Pass{For: pastLease}, HangUp{Client: "A"}, WaitFor{Answered: "A"},
 			Send{Client: "B"}, WaitFor{Answered: "B"}, Release{All: true}, Join{}, Settle{},
 		},
 		Exposes:     join(surely("effect/at-most-once"), possibly("effect/unknown-stays-unknown", "effect/silent-duplicate", "effect/accounted", "claim/recovers", "client/abort-safe", "effect/no-overlap")),
