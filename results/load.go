@@ -24,7 +24,7 @@ var (
 // Load reads a saved run; path is its directory or the document itself.
 func Load(path string) (Run, error) {
 	path = document(path)
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Run{}, fmt.Errorf("no run at %s: a saved run is a directory with a %s, made by --save: %w", path, RunFile, fs.ErrNotExist)
 	}
@@ -35,6 +35,22 @@ func Load(path string) (Run, error) {
 	return Read(f, path)
 }
 
+// openFile opens what has an end: a file, or a pipe that somebody fills. A device
+// is refused: /dev/zero would be read for ever. It is looked at before it is
+// opened, since to open is to act for some.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s %w", path, refusal("is a directory"))
+	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0:
+		return nil, fmt.Errorf("%s %w", path, refusal("is neither a file nor a pipe"))
+	}
+	return os.Open(path)
+}
+
 // document is the path of the document that path means.
 func document(path string) string {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -43,12 +59,21 @@ func document(path string) string {
 	return path
 }
 
+// MaxDocument is how many bytes of a document are read: the largest run there is
+// has a thousandth of that, and what has no end must not fill the memory.
+const MaxDocument = 1 << 30
+
 // Read reads a document from r; name is for errors. Members that it does not
 // know are passed over, since later versions may add some.
-func Read(r io.Reader, name string) (Run, error) {
-	text, err := io.ReadAll(r)
+func Read(r io.Reader, name string) (Run, error) { return read(r, name, MaxDocument) }
+
+func read(r io.Reader, name string, most int64) (Run, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return Run{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if int64(len(text)) > most {
+		return Run{}, fmt.Errorf("%s %w", name, refusal("is too big for a run document (over %d MiB)", most>>20))
 	}
 	run, err := decode(text)
 	if err != nil {
@@ -97,10 +122,14 @@ func syntax(text []byte, err error) error {
 }
 
 // sound refuses words that no version has written: a report of them would say
-// nothing, and look as if all were well.
+// nothing, and look as if all were well. So would a run without cells, which only
+// one that was interrupted can be.
 func sound(run Run) error {
 	if run.Gate != "" && run.Gate != GateOn && run.Gate != GateStrict {
 		return refusal("has a gate %q", run.Gate)
+	}
+	if len(run.Cells) == 0 && !run.Interrupted {
+		return refusal("holds no cells")
 	}
 	for _, c := range run.Cells {
 		switch {
@@ -133,12 +162,12 @@ func LoadHistory(dir string, c Cell) (*history.History, error) {
 		return nil, fmt.Errorf("%w: the history %q of %s lies outside the run's directory", ErrDocument, c.History, CellName(c))
 	}
 	path := filepath.Join(filepath.Dir(document(dir)), local)
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("history of %s of %s: %w", c.Scenario, c.Target, err)
 	}
 	defer f.Close()
-	h, err := history.Read(f)
+	h, err := history.Read(io.LimitReader(f, MaxDocument))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -50,8 +50,8 @@ func TestSummarise(t *testing.T) {
 		{"unexpected", Cell{Status: Judged, Verdict: "violated"}, Summary{Cells: 1, Unexpected: 1}},
 		{"inconclusive is not also unexpected", Cell{Status: Judged, Verdict: "inconclusive"}, Summary{Cells: 1, Inconclusive: 1}},
 		{"not applicable is no verdict", Cell{Status: NotApplicable}, Summary{Cells: 1, NotApplicable: 1}},
-		{"could not run is no verdict; its ledger counts all the same", Cell{Status: CouldNotRun, Charges: two},
-			Summary{Cells: 1, CouldNotRun: 1, DoubleCharges: 1, ExcessCharges: 1, GatedDoubleCharges: 1}},
+		{"could not run: what was charged while the store was away is no verdict on the coordinator", Cell{Status: CouldNotRun, Charges: two},
+			Summary{Cells: 1, CouldNotRun: 1}},
 		{"a voided charge does not stand", Cell{Status: Judged, Verdict: "held", AsExpected: true, Charges: []Charge{{Ref: "r"}, {Ref: "r", Voided: true}}},
 			Summary{Cells: 1, AsExpected: 1}},
 		{"a refund is another effect", Cell{Status: Judged, Verdict: "held", AsExpected: true, Charges: []Charge{{Ref: "r"}, {Ref: "r", Effect: "refund"}}},
@@ -213,6 +213,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"a member of another type", `{"schema":"idemrace.run/v1","seed":"x"}`, "does not fit schema"},
 		{"a status nobody wrote", `{"schema":"idemrace.run/v1","cells":[{"scenario":"s","target":"t","status":"fine"}]}`, `run.json has a cell s of t with status "fine"`},
 		{"a gate nobody knows would seem to be open", `{"schema":"idemrace.run/v1","gate":"wide"}`, `run.json has a gate "wide"`},
+		{"no cells would look as if all were well", `{"schema":"idemrace.run/v1"}`, "run.json holds no cells"},
+		{"null is no cells", `{"schema":"idemrace.run/v1","cells":null}`, "run.json holds no cells"},
+		{"so is an empty list", `{"schema":"idemrace.run/v1","cells":[],"interrupted":false}`, "run.json holds no cells"},
 		{"a verdict nobody gave", `{"schema":"idemrace.run/v1","cells":[{"scenario":"s","target":"t","status":"judged","verdict":"ok"}]}`, `verdict "ok"`},
 	}
 	for _, test := range tests {
@@ -224,7 +227,12 @@ func TestLoadRefuses(t *testing.T) {
 		})
 	}
 	t.Run("later versions may add members", func(t *testing.T) {
-		if _, err := Read(strings.NewReader(`{"schema":"idemrace.run/v1","mood":"good","cells":[]}`), "-"); err != nil {
+		if _, err := Read(strings.NewReader(`{"schema":"idemrace.run/v1","mood":"good","cells":[{"status":"could-not-run","mood":"good"}]}`), "-"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a run that was interrupted may hold none", func(t *testing.T) {
+		if _, err := Read(strings.NewReader(`{"schema":"idemrace.run/v1","interrupted":true}`), "-"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -234,6 +242,53 @@ func TestLoadRefuses(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+// endless has no end, and counts what was taken of it.
+type endless struct{ taken int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.taken += len(p)
+	return len(p), nil
+}
+
+func TestReadingIsBounded(t *testing.T) {
+	const most = 1 << 20
+	var r endless
+	_, err := read(&r, "-", most)
+	if !errors.Is(err, ErrDocument) || !strings.Contains(err.Error(), "too big for a run document") {
+		t.Errorf("got %v", err)
+	}
+	if r.taken > 4*most {
+		t.Errorf("%d bytes were read of what may have %d", r.taken, most)
+	}
+	whole := `{"schema":"idemrace.run/v1","interrupted":true}`
+	if _, err := read(strings.NewReader(whole), "-", int64(len(whole))); err != nil {
+		t.Errorf("a document of just that size: %v", err)
+	}
+}
+
+// A device has no end. It is not opened, for a test that read it would not end.
+func TestDevicesAreRefused(t *testing.T) {
+	const device = "/dev/zero"
+	if _, err := os.Stat(device); err != nil {
+		t.Skip("needs ", device)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(device, filepath.Join(dir, RunFile)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{device, dir} {
+		if _, err := Load(path); !errors.Is(err, ErrDocument) || !strings.Contains(err.Error(), "neither a file nor a pipe") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := LoadHistory(dir, Cell{History: RunFile}); !errors.Is(err, ErrDocument) {
+		t.Errorf("a history: %v", err)
+	}
 }
 
 func TestHistoryStaysInside(t *testing.T) {
