@@ -31,7 +31,7 @@ type Config struct {
 	Targets   []impl.Entry
 	Backend   *backend.Backend
 	Parallel  int           // cells at once; 0 means DefaultParallel
-	Sleepers  int           // cells at once of scenarios that last by themselves; 0 means Parallel
+	Sleepers  int           // cells at once of scenarios that last by themselves; 0 means eight for each of Parallel
 	Timeout   time.Duration // per cell; 0 means DefaultTimeout
 	Seed      int64         // of owner tokens; in every record
 	Version   string        // of the tool, for the document
@@ -55,8 +55,16 @@ func (c Config) parallel() int {
 	return DefaultParallel()
 }
 
-// sleepers are never fewer than the others.
-func (c Config) sleepers() int { return max(c.Sleepers, c.parallel()) }
+// sleepers are more than the others, since they hardly load the machine.
+func (c Config) sleepers() int {
+	if c.Sleepers > 0 {
+		return max(c.Sleepers, c.parallel())
+	}
+	return sleepersPerPlace * c.parallel()
+}
+
+// sleepersPerPlace is how many cells that sleep take the place of one that works.
+const sleepersPerPlace = 8
 
 func (c Config) timeout() time.Duration {
 	if c.Timeout > 0 {

@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,9 +59,12 @@ func play(ctx context.Context, cfg Config, pairs []pair) ([]results.Cell, Histor
 	defer giveUp(nil)
 	go watchStore(ctx, cfg, giveUp)
 	p := &player{cfg: cfg, prefix: runPrefix(), cells: make([]results.Cell, len(pairs)), histories: Histories{}}
-	phases := phases(pairs)
-	p.play(ctx, phases[0], cfg.sleepers())
-	p.play(ctx, phases[1], cfg.parallel())
+	alone, asleep, others := sorted(pairs)
+	p.play(ctx, alone, cfg.parallel())
+	var beside sync.WaitGroup
+	beside.Go(func() { p.play(ctx, asleep, cfg.sleepers()) })
+	p.play(ctx, others, cfg.parallel())
+	beside.Wait()
 	return p.cells, p.histories
 }
 
@@ -107,19 +112,25 @@ type placed struct {
 	at int
 }
 
-// phases puts the cells that last by themselves first: those that measure real
-// time must not take the load of the others for the target's slowness, and those
-// that wait for a coordinator's own time-outs do not make any.
-func phases(pairs []pair) [2][]placed {
-	var phases [2][]placed
+// sorted tells apart how cells use a machine. Those with tight margins come
+// first and by themselves: the load of others must not be taken for the target's
+// slowness. Those that last by themselves mostly sleep, and have wide margins;
+// the longest begin first, beside all others.
+func sorted(pairs []pair) (alone, asleep, others []placed) {
 	for i, p := range pairs {
-		n := 1
-		if p.scenario.Setting.RealTime || p.scenario.Setting.Takes > 0 {
-			n = 0
+		switch set := p.scenario.Setting; {
+		case set.Alone:
+			alone = append(alone, placed{p, i})
+		case set.Takes > 0:
+			asleep = append(asleep, placed{p, i})
+		default:
+			others = append(others, placed{p, i})
 		}
-		phases[n] = append(phases[n], placed{p, i})
 	}
-	return phases
+	slices.SortStableFunc(asleep, func(a, b placed) int {
+		return cmp.Compare(b.scenario.Setting.Takes, a.scenario.Setting.Takes)
+	})
+	return alone, asleep, others
 }
 
 // runPrefix is random and not seeded: two runs with one seed may share a store.

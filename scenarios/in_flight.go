@@ -19,7 +19,7 @@ func inFlight() Scenario {
 			"The answers agree, so no test that compares answers can see it. The card is charged twice.",
 		Setting: Setting{
 			Provider: fakeprovider.Behaviour{Before: 300 * time.Millisecond},
-			RealTime: true, Takes: 350 * time.Millisecond,
+			RealTime: true, Alone: true, Takes: 350 * time.Millisecond,
 		},
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1},

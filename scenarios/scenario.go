@@ -53,6 +53,8 @@ type Setting struct {
 	// RealTime scenarios measure waits: their pauses are part of the story. The
 	// others wait for events only.
 	RealTime bool
+	// Alone: margins are tight, so nothing else runs beside it.
+	Alone bool
 	// Takes is how long the scenario lasts by itself: its pauses, or the time for
 	// which a coordinator tries to complete.
 	Takes time.Duration
