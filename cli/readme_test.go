@@ -179,10 +179,10 @@ func TestReadmeExample(t *testing.T) {
 }
 
 // TestReadmeNaive: lockFirst fails the scenarios that the README names, and no
-// other.
+// other. Where it races against itself, the README says "not each time".
 func TestReadmeNaive(t *testing.T) {
 	_, rest, begins := strings.Cut(readme(t), "It is naive: ")
-	list, _, ends := strings.Cut(rest, "Some of these")
+	list, _, ends := strings.Cut(rest, "What an entry names")
 	if !begins || !ends {
 		t.Fatal("the README has lost its list")
 	}
@@ -194,7 +194,8 @@ func TestReadmeNaive(t *testing.T) {
 	}
 	for _, c := range run.Cells {
 		named := strings.Contains(list, "`"+c.Scenario+"`")
-		if fails := c.Verdict == "violated" && !c.AsExpected; fails != named && c.Verdict != "inconclusive" {
+		open := c.Verdict == "inconclusive" || strings.Contains(list, "`"+c.Scenario+"` (not each time)")
+		if fails := c.Verdict == "violated" && !c.AsExpected; fails != named && !open {
 			t.Errorf("%s: fails %v, named by the README %v", c.Scenario, fails, named)
 		}
 	}
