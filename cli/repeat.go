@@ -55,9 +55,9 @@ func (r *repeats) add(run results.Run, histories runner.Histories) {
 		first, seen := r.first[name]
 		if !seen {
 			r.first[name] = now
-		} else if first != now && c.Status != results.CouldNotRun && !run.Interrupted && !r.differs(name) {
+		} else if how := difference(first, now); how != "" && c.Status != results.CouldNotRun && !run.Interrupted && !r.differs(name) {
 			r.differing = append(r.differing, c)
-			r.how = append(r.how, difference(first, now))
+			r.how = append(r.how, how)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (r *repeats) differs(name string) bool {
 	return slices.ContainsFunc(r.differing, func(c results.Cell) bool { return results.CellName(c) == name })
 }
 
-func outcome(c results.Cell) string { return c.Status + " " + c.Verdict }
+func outcome(c results.Cell) string { return "cell " + strings.TrimSpace(c.Status+" "+c.Verdict) }
 
 // outcomes is every verdict of a cell.
 func outcomes(c results.Cell) string {
@@ -77,19 +77,23 @@ func outcomes(c results.Cell) string {
 	return strings.Join(words, ", ")
 }
 
-// difference names what was said first and is said no more, and what is said now.
+// difference names the verdicts that changed, "" if none did. An invariant that did
+// not apply once is no verdict: whether a duplicate was told "in progress" or was
+// served can be chance, and both right.
 func difference(first, now string) string {
-	before, after := strings.Split(first, ", "), strings.Split(now, ", ")
-	gone := slices.DeleteFunc(slices.Clone(before), func(w string) bool { return slices.Contains(after, w) })
-	come := slices.DeleteFunc(after, func(w string) bool { return slices.Contains(before, w) })
-	return fmt.Sprintf("first %s, then %s", orNothing(gone), orNothing(come))
-}
-
-func orNothing(words []string) string {
-	if len(words) == 0 {
-		return "not judged"
+	before := map[string]string{}
+	for _, word := range strings.Split(first, ", ") {
+		of, verdict, _ := strings.Cut(word, " ")
+		before[of] = verdict
 	}
-	return strings.Join(words, ", ")
+	var changed []string
+	for _, word := range strings.Split(now, ", ") {
+		of, verdict, _ := strings.Cut(word, " ")
+		if was, judged := before[of]; judged && was != verdict {
+			changed = append(changed, fmt.Sprintf("%s first %s, then %s", of, was, verdict))
+		}
+	}
+	return strings.Join(changed, "; ")
 }
 
 // severity orders runs as exit codes do.

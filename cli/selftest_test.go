@@ -81,3 +81,17 @@ func TestConcludeSelftest(t *testing.T) {
 		}
 	}
 }
+
+func TestDifference(t *testing.T) {
+	tests := []struct{ reason, first, now, want string }{
+		{"all alike", "cell judged held, claim/fenced held", "cell judged held, claim/fenced held", ""},
+		{"what did not apply once is no verdict", "cell judged held, answer/in-progress-true held", "cell judged held", ""},
+		{"a verdict beside a cell's that stayed", "cell judged violated, claim/fenced held", "cell judged violated, claim/fenced violated", "claim/fenced first held, then violated"},
+		{"the cell's own", "cell judged held", "cell judged inconclusive", "cell first judged held, then judged inconclusive"},
+	}
+	for _, test := range tests {
+		if got := difference(test.first, test.now); got != test.want {
+			t.Errorf("%s: %q, want %q", test.reason, got, test.want)
+		}
+	}
+}

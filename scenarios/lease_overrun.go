@@ -73,7 +73,7 @@ func lateFailure() Scenario {
 		Steps: join(overrun(), []Step{
 			Release{Call: 1}, WaitFor{Answered: "A"},
 			Send{Client: "C"}, WaitFor{Placed: true},
-			Release{All: true}, Join{}, Settle{},
+			Release{InTurn: true}, Join{}, Settle{},
 		}),
 		Exposes:  join(surely(doubled()...), possibly("claim/fenced", "answer/loser", "effect/failure-unbacked")),
 		Stresses: []check.Stress{check.ProviderError, check.Overlap},

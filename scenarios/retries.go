@@ -57,11 +57,11 @@ func ownerFailsRetry() Scenario {
 		Name:    "owner-fails-retry",
 		Title:   "ten wait while the owner fails without effect; then a retry",
 		Why:     "A failure is shared by those who waited for it, and by nobody else: who comes afterwards tries anew.",
-		Setting: Setting{Script: []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.ErrorBefore}}},
+		Setting: Setting{Script: []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.ErrorBefore}}, Provider: fakeprovider.Behaviour{Hold: true}},
 		Steps: []Step{
 			Send{Client: "A"}, WaitFor{Calls: 1},
 			Send{Client: "B", Times: 10}, WaitFor{Placed: true},
-			Release{All: true}, Join{}, Send{Client: "C"}, Join{}, Settle{},
+			Release{InTurn: true}, Join{}, Send{Client: "C"}, Join{}, Settle{},
 		},
 		Exposes:  possibly("error/not-pinned", "effect/at-most-once", "effect/no-overlap", "answer/loser", "answer/in-progress-true", "claim/recovers"),
 		Stresses: []check.Stress{check.Overlap, check.ProviderError},
@@ -125,11 +125,12 @@ func waiterOutage() Scenario {
 		Title: "the store goes down while a duplicate waits for the first attempt, policy: fail open",
 		Why: "Failing open is for those who know nothing. Who has seen that somebody is charging knows better, " +
 			"and must not run beside it because the store has gone away since.",
-		Setting: Setting{Workers: []string{"w1", "w2"}, StoreDown: reservation.FailOpen, Provider: fakeprovider.Behaviour{Hold: true}},
+		Setting: Setting{Workers: []string{"w1", "w2"}, StoreDown: reservation.FailOpen, Provider: fakeprovider.Behaviour{Hold: true}, Takes: 1300 * time.Millisecond},
 		Steps: []Step{
 			Send{Client: "A", Worker: "w1"}, WaitFor{Calls: 1},
 			Send{Client: "B", Worker: "w2"}, WaitFor{Placed: true},
-			StoreDown{}, Pass{For: 300 * time.Millisecond}, WaitFor{Placed: true}, StoreUp{},
+			Pass{For: 300 * time.Millisecond}, // it says that it will wait a moment before it does
+			StoreDown{}, Pass{For: time.Second}, WaitFor{Placed: true}, StoreUp{},
 			Release{InTurn: true}, Join{}, Settle{},
 		},
 		Exposes:  join(surely("effect/at-most-once"), possibly("effect/no-overlap", "effect/silent-duplicate", "effect/accounted", "answer/replay-equal", "answer/one-fresh", "answer/loser")),

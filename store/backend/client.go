@@ -29,11 +29,7 @@ func (l login) client(addr string) *redis.Client {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = Patience, Patience, Patience
 	o.Username, o.Password, o.DB = l.user, l.password, l.db
 	o.TLSConfig = l.tls.Clone()
-	c := redis.NewClient(o)
-	if l.password != "" {
-		c.AddHook(hider{l})
-	}
-	return c
+	return redis.NewClient(o)
 }
 
 func (l login) clusterClient(nodes []string) *redis.ClusterClient {
@@ -41,11 +37,7 @@ func (l login) clusterClient(nodes []string) *redis.ClusterClient {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = Patience, Patience, Patience
 	o.Username, o.Password = l.user, l.password
 	o.TLSConfig = l.tls.Clone()
-	c := redis.NewClusterClient(o)
-	if l.password != "" {
-		c.AddHook(hider{l})
-	}
-	return c
+	return redis.NewClusterClient(o)
 }
 
 // server is what a Redis says about itself.
