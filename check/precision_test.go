@@ -282,6 +282,9 @@ func TestEachWayToBreakALaw(t *testing.T) {
 		{"another payload is executed while the first runs", "reuse/refused", func(s *story) {
 			s.send("A").run("A").arrive("A").send("B", other).run("B").arrive("B").commit("A").ok("A", "ch_1", "executed").commit("B").ok("B", "ch_2", "executed")
 		}},
+		{"another payload, sent before the first was executed, has a success of its own, and nobody saw it run", "reuse/refused", func(s *story) {
+			s.send("A").send("B", other).run("A").ok("B", "", "executed").charge("A").ok("A", "ch_1", "executed")
+		}},
 		{"another payload is executed after a takeover was possible", "reuse/refused", func(s *story) {
 			s.send("A").claim("A", 1).run("A").arrive("A").kill("A").say("A", "unknown").at(50).fault("end-leases").send("B", other).claim("B", 2).charge("B").ok("B", "ch_1", "executed")
 		}},

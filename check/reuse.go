@@ -87,6 +87,10 @@ func (v *view) reuse(owner *attempt, since history.Event, a *attempt) *Violation
 		return violation(evidence, "the key %s belonged to %s, over %d, since %s, but %s, who sent it %s over %d, was not refused as a reuse: %s %s",
 			quoted(owner.send.Key), v.who(owner), owner.send.Amount, ms(since.At), v.who(a), at(a.send), a.send.Amount, v.told(a), at(a.answer))
 	}
+	if a.ok() && !marked(a.answer.Source) {
+		return violation(evidence, "the key %s belonged to %s, who had executed it over %d %s, yet %s, who sent it over %d, had a success of its own with it %s",
+			quoted(owner.send.Key), v.who(owner), owner.send.Amount, at(since), v.who(a), a.send.Amount, at(a.answer))
+	}
 	if c := v.charges[a.answer.Charge]; a.ok() && c != nil && c.commit.Ref == owner.send.Ref {
 		return violation(evidence, "the key %s belonged to %s, who had executed it over %d %s, yet %s, who sent it over %d, was given that one's charge %s: %s",
 			quoted(owner.send.Key), v.who(owner), owner.send.Amount, at(since), v.who(a), a.send.Amount, at(a.answer), c.id)
