@@ -29,7 +29,11 @@ func (l login) client(addr string) *redis.Client {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = Patience, Patience, Patience
 	o.Username, o.Password, o.DB = l.user, l.password, l.db
 	o.TLSConfig = l.tls.Clone()
-	return redis.NewClient(o)
+	c := redis.NewClient(o)
+	if l.password != "" {
+		c.AddHook(hider{l})
+	}
+	return c
 }
 
 func (l login) clusterClient(nodes []string) *redis.ClusterClient {
@@ -37,7 +41,11 @@ func (l login) clusterClient(nodes []string) *redis.ClusterClient {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = Patience, Patience, Patience
 	o.Username, o.Password = l.user, l.password
 	o.TLSConfig = l.tls.Clone()
-	return redis.NewClusterClient(o)
+	c := redis.NewClusterClient(o)
+	if l.password != "" {
+		c.AddHook(hider{l})
+	}
+	return c
 }
 
 // server is what a Redis says about itself.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/testcontainers/testcontainers-go"
 	tclog "github.com/testcontainers/testcontainers-go/log"
@@ -24,8 +25,14 @@ func openContainer(ctx context.Context, image string) (*Backend, error) {
 	if err := docker(ctx); err != nil {
 		return nil, fmt.Errorf("needs Docker: %w (%v); start it, or use --store embedded", ErrMissing, err)
 	}
-	ctr, err := tcredis.Run(ctx, image)
+	if err := pulled(ctx, image); err != nil {
+		return nil, fmt.Errorf("container %s: %w", image, err)
+	}
+	ctr, err := started(ctx, image)
 	stop := func() error { return removed(ctr) }
+	if err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		return nil, errors.Join(startError(image, err), stop())
 	}
@@ -46,6 +53,32 @@ func startError(image string, err error) error {
 	return fmt.Errorf("container %s: %w", image, err)
 }
 
+// startWithin bounds what a signal cannot end: creating and starting a container.
+const startWithin = time.Minute
+
+// started runs the image to the end of its start, whatever becomes of ctx: a
+// daemon that is left in the middle of creating a container creates it all the
+// same, and nobody has its name. The caller looks at ctx, and removes it.
+func started(ctx context.Context, image string) (*tcredis.RedisContainer, error) {
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), startWithin)
+	defer cancel()
+	return tcredis.Run(bounded, image)
+}
+
+// pulled makes sure of the image, so that the long part of a start can be
+// interrupted.
+func pulled(ctx context.Context, image string) error {
+	p, err := testcontainers.NewDockerProvider()
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if _, err := p.Client().ImageInspect(ctx, image); err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return p.PullImage(ctx, image)
+}
+
 func containerBackend(ctx context.Context, ctr *tcredis.RedisContainer) (*Backend, error) {
 	raw, err := ctr.ConnectionString(ctx)
 	if err != nil {
@@ -62,6 +95,9 @@ func containerBackend(ctx context.Context, ctr *tcredis.RedisContainer) (*Backen
 	if err != nil {
 		return nil, err
 	}
+	if err := probe(ctx, c); err != nil {
+		return nil, err
+	}
 	return &Backend{kind: Container, version: about.version, address: u.Host, dialAddr: u.Host}, nil
 }
 
@@ -70,7 +106,7 @@ func removed(ctr *tcredis.RedisContainer) error {
 	if ctr == nil || ctr.Container == nil {
 		return nil
 	}
-	return testcontainers.TerminateContainer(ctr.Container)
+	return testcontainers.TerminateContainer(ctr.Container, testcontainers.StopTimeout(0)) // there is nothing to save
 }
 
 // docker says why no Docker can be used. The library panics where it finds no

@@ -70,9 +70,6 @@ func startServer(ctx context.Context, path string) (*Backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
-	// The server stays in its directory and writes nothing: where a directory in
-	// use can be removed, nothing is left behind even if we are killed.
-	_ = os.RemoveAll(p.dir)
 	return &Backend{
 		kind:     RedisServer,
 		version:  about.version,
@@ -114,7 +111,7 @@ func launch(path, addr string) (*process, error) {
 	}
 	host, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command(path, "--bind", host, "--port", port, "--save", "", "--appendonly", "no",
-		"--daemonize", "no", "--protected-mode", "yes", "--dir", dir)
+		"--daemonize", "no", "--protected-mode", "yes")
 	cmd.Dir = dir
 	cmd.SysProcAttr = procAttr()
 	p := &process{cmd: cmd, dir: dir, said: &tail{},
@@ -125,6 +122,10 @@ func launch(path, addr string) (*process, error) {
 	if err := <-started; err != nil {
 		return nil, errors.Join(fmt.Errorf("redis-server: %w", err), os.RemoveAll(dir))
 	}
+	// The server is in its directory and stays there, and it writes nothing: where
+	// a directory in use can be removed, nothing is left behind even if we are
+	// killed, at whatever moment.
+	_ = os.RemoveAll(dir)
 	return p, nil
 }
 
@@ -170,6 +171,12 @@ func (p *process) ready(ctx context.Context, addr string) (server, error) {
 	}
 	if about.pid != strconv.Itoa(p.cmd.Process.Pid) {
 		return server{}, errPortTaken
+	}
+	if about.cluster {
+		return about, nil // a node alone, to which nobody has given a slot yet
+	}
+	if err := probe(ctx, c); err != nil {
+		return server{}, fmt.Errorf("redis-server: %w", said{words(err.Error()), err})
 	}
 	return about, nil
 }

@@ -28,7 +28,7 @@ func openURL(ctx context.Context, raw string, allowRemote bool) (*Backend, error
 	}
 	about, err := at.first(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("store at %s: %s", at, at.hide(err.Error()))
+		return nil, at.failed(err)
 	}
 	b := &Backend{kind: URL, version: about.version, address: at.String(), dialAddr: at.addrs[0], login: at.login}
 	if about.cluster {
@@ -37,12 +37,20 @@ func openURL(ctx context.Context, raw string, allowRemote bool) (*Backend, error
 		if err := at.clusterFit(ctx, allowRemote); err != nil {
 			return nil, err
 		}
-		return b, nil
-	}
-	if len(at.addrs) > 1 {
+	} else if len(at.addrs) > 1 {
 		return nil, fmt.Errorf("store at %s: several addresses, but it is no cluster: give one", at)
 	}
+	c := b.Client("")
+	defer c.Close()
+	if err := probe(ctx, c); err != nil {
+		return nil, at.failed(err)
+	}
 	return b, nil
+}
+
+// failed is the store's own error, fit to be shown.
+func (p place) failed(err error) error {
+	return fmt.Errorf("store at %s: %w", p, said{words(p.login.hide(err.Error())), err})
 }
 
 // parse reads a URL as go-redis does, with further addresses as ?addr=host:port.
@@ -88,14 +96,6 @@ func (p place) String() string {
 		s += fmt.Sprintf("/%d", p.login.db)
 	}
 	return s
-}
-
-// hide takes the password out of words that came from elsewhere.
-func (p place) hide(words string) string {
-	if p.login.password == "" {
-		return words
-	}
-	return strings.ReplaceAll(words, p.login.password, "***")
 }
 
 // permitted refuses addresses that are not on this machine.
@@ -149,7 +149,7 @@ func (p place) clusterFit(ctx context.Context, allowRemote bool) error {
 	//lint:ignore SA1019 CLUSTER SHARDS, which should replace it, is not in Redis 6.2.
 	slots, err := c.ClusterSlots(ctx).Result()
 	if err != nil {
-		return fmt.Errorf("store at %s: %s", p, p.hide(err.Error()))
+		return p.failed(err)
 	}
 	for _, s := range slots {
 		for _, n := range s.Nodes {
