@@ -20,7 +20,8 @@
 // can be ended by command; else see Options.EndLeases.
 //
 // The package reads no environment and no flags: the seed is Options.Seed, and every
-// failure says it. Whoever wants a flag hands it in. It knows none of the coordinators
+// failure says it. Whoever wants a flag hands it in. go-redis writes of each
+// connection that a scenario refuses; redisstore.Quiet, in a TestMain, stops that. It knows none of the coordinators
 // of package impl. It refuses to say how fast a coordinator is.
 package idempotencytest
 
