@@ -16,7 +16,7 @@ TEST ?=
 # The store of the article's reference run.
 STORE ?= redis-server
 
-.PHONY: help build install test race lint vet staticcheck fmt fuzz bench vuln tidy article ci clean
+.PHONY: help build install test race lint vet staticcheck fmt fuzz bench vuln tidy examples article ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -61,6 +61,12 @@ vuln: ## look for known vulnerabilities; needs the network for their list
 
 tidy: ## fail if go.mod or go.sum are not what go mod tidy makes of them
 	go mod tidy -diff
+
+examples: ## vet and test the projects under examples, each a module of its own
+	@for dir in examples/*/; do \
+		echo "== $$dir"; \
+		(cd "$$dir" && go mod tidy -diff && go vet ./... && go test -race -count=1 ./...); \
+	done
 
 # The scenarios that the article has tables or rules for; the races behind them are
 # not in it.

@@ -12,8 +12,15 @@ import (
 	"github.com/idemrace/idemrace/idempotency"
 	"github.com/idemrace/idemrace/idempotencytest"
 	"github.com/idemrace/idemrace/impl/reservation"
+	"github.com/idemrace/idemrace/store/redisstore"
 	"github.com/redis/go-redis/v9"
 )
+
+// TestMain keeps go-redis from writing of each connection that a scenario refuses.
+func TestMain(m *testing.M) {
+	redisstore.Quiet()
+	os.Exit(m.Run())
+}
 
 // client is the coordinator's own: the URL leads through a proxy that can cut it.
 func client(t testing.TB, env idempotencytest.Env) redis.UniversalClient {
