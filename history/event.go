@@ -28,7 +28,7 @@ const (
 	// A port of the store, called and returned. StoreCall: Call, Op, Attempt, Worker,
 	// Name, Token, Fingerprint, State (asked for), LeaseMS, TTLMS. StoreReturn: the same
 	// Call, Op, Attempt, Worker, Name, Token (of the record), State, Fence,
-	// Generation, Mine, Applied, Fingerprint (of the record), LeaseMS, Err.
+	// Generation, Mine, Applied, Fingerprint (of the record), LeaseMS, Err, Class.
 	StoreCall   Kind = "store-call"
 	StoreReturn Kind = "store-return"
 
@@ -110,7 +110,7 @@ type Event struct {
 	TTLMS       int64  `json:"ttl_ms,omitempty"`
 	ProviderKey string `json:"provider_key,omitempty"`
 	Effect      string `json:"effect,omitempty"` // kind of effect: charge, refund, …
-	Class       string `json:"class,omitempty"`  // ran: ok, no-effect, unknown, error
+	Class       string `json:"class,omitempty"`  // ran: ok, no-effect, unknown, error; store-return: unavailable
 	N           int    `json:"n,omitempty"`
 	Err         string `json:"err,omitempty"`
 }

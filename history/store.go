@@ -23,6 +23,10 @@ const (
 	OpDelete = "delete"
 )
 
+// ClassUnavailable is the Class of a store's return that failed because the store
+// was away, and not because of what it was asked.
+const ClassUnavailable = "unavailable"
+
 // Store returns inner with every call recorded as one of worker's. A Keep is one
 // call that returns when it is stopped, with an error if the lease was lost or ran
 // too long; the renewals in between, which the store sends by itself, are calls
@@ -47,6 +51,9 @@ func (c calls) begin(ctx context.Context, e Event) Event {
 func (c calls) end(e Event, err error) {
 	if err != nil {
 		e.Err = err.Error()
+	}
+	if errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrMisuse) {
+		e.Class = ClassUnavailable
 	}
 	c.rec.Record(e)
 }

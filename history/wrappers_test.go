@@ -99,7 +99,29 @@ func TestStoreErrorsAreRecordedWithoutARecord(t *testing.T) {
 	}
 	wantEvents(t, rec,
 		history.Event{Kind: history.StoreCall, Call: 1, Op: "claim", Worker: "w", Name: "k"},
-		history.Event{Kind: history.StoreReturn, Call: 1, Op: "claim", Worker: "w", Name: "k", Err: down.Error()})
+		history.Event{Kind: history.StoreReturn, Call: 1, Op: "claim", Worker: "w", Name: "k", Err: down.Error(), Class: history.ClassUnavailable})
+}
+
+// What went wrong is told apart: a store that is away, one that was asked for
+// nonsense, and a caller who did not wait.
+func TestStoreErrorsHaveAClass(t *testing.T) {
+	for _, row := range []struct {
+		err  error
+		want string
+		why  string
+	}{
+		{fmt.Errorf("%w: refused", store.ErrUnavailable), history.ClassUnavailable, "nobody answered"},
+		{fmt.Errorf("%w: %w", store.ErrUnavailable, store.ErrMisuse), "", "it answered that it cannot do this"},
+		{context.Canceled, "", "the caller left"},
+		{context.DeadlineExceeded, "", "the caller's own deadline"},
+		{nil, "", "no error"},
+	} {
+		rec := newRecorder()
+		_, _ = history.Store(rec, "w", scripted{err: row.err}).Claim(t.Context(), store.Claim{Name: "k"})
+		if got := rec.History().Events[1].Class; got != row.want {
+			t.Errorf("%s: class %q, want %q", row.why, got, row.want)
+		}
+	}
 }
 
 func TestKeepReturnsOnceWithTheReasonOfALostLease(t *testing.T) {
@@ -133,11 +155,12 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		err     error
 		applied bool
 		said    string
+		class   string
 		why     string
 	}{
-		{true, nil, true, "", "the lease is longer now"},
-		{false, nil, false, "", "another owns the claim"},
-		{true, down, false, down.Error(), "nobody knows"},
+		{true, nil, true, "", "", "the lease is longer now"},
+		{false, nil, false, "", "", "another owns the claim"},
+		{true, down, false, down.Error(), history.ClassUnavailable, "nobody knows"},
 	} {
 		rec := newRecorder()
 		inner := &keeper{}
@@ -158,7 +181,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		wantEvents(t, rec,
 			history.Event{Kind: history.StoreCall, Call: 1, Op: "keep", Attempt: 3, Worker: "w", Name: "k", Token: "t", LeaseMS: 1000},
 			history.Event{Kind: history.StoreCall, Call: 2, Op: "renew", Attempt: 3, Worker: "w", Name: "k", Token: "t", LeaseMS: 1000},
-			history.Event{Kind: history.StoreReturn, Call: 2, Op: "renew", Attempt: 3, Worker: "w", Name: "k", Applied: row.applied, Err: row.said},
+			history.Event{Kind: history.StoreReturn, Call: 2, Op: "renew", Attempt: 3, Worker: "w", Name: "k", Applied: row.applied, Err: row.said, Class: row.class},
 			history.Event{Kind: history.StoreReturn, Call: 1, Op: "keep", Attempt: 3, Worker: "w", Name: "k", Token: "t"})
 	}
 }

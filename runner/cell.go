@@ -13,13 +13,10 @@ import (
 	"github.com/idemrace/idemrace/scenarios"
 )
 
-var (
-	errStoreDied   = errors.New("the store died during the run")
-	errInterrupted = errors.New("interrupted")
-)
+var errInterrupted = errors.New("interrupted")
 
 // playCell runs one scenario on one target and judges it.
-func playCell(ctx context.Context, cfg Config, run string, p pair) (results.Cell, *history.History) {
+func playCell(ctx context.Context, cfg Config, w *watch, run string, p pair) (results.Cell, *history.History) {
 	cell := results.Cell{Scenario: p.scenario.Name, Title: p.scenario.Title, Target: p.entry.Name,
 		AtLeastOnce: p.scenario.AtLeastOnce,
 		Attempts:    []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
@@ -29,31 +26,65 @@ func playCell(ctx context.Context, cfg Config, run string, p pair) (results.Cell
 	if ctx.Err() != nil {
 		return notRun(cell, results.CouldNotRun, stopped(ctx)), nil
 	}
-	began := time.Now()
+	began, missed := time.Now(), w.missed.Load()
 	st, err := newStage(ctx, cfg, run, p)
 	if err != nil {
-		return notRun(cell, results.CouldNotRun, err.Error()), nil
+		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(unmade(ctx, err))), nil
 	}
 	err = st.play(ctx, cfg.timeout())
-	if closing := st.close(); err == nil {
+	emptied := st.sentinel.relieve(ctx)
+	if closing := st.close(ctx); err == nil {
 		err = closing
 	}
 	h := looked(st.rec.History())
 	cell.DurationMS = ms(time.Since(began))
 	cell.StoreCommands = st.commands(h)
 	fill(&cell, h)
-	var late *lateError
-	switch {
-	case ctx.Err() != nil:
-		return notRun(cell, results.CouldNotRun, stopped(ctx)), h
-	case errors.As(err, &late):
-		judge(&cell, h, p, met(p.scenario, st.config), late)
-	case err != nil:
-		return notRun(cell, results.CouldNotRun, err.Error()), h
-	default:
-		judge(&cell, h, p, met(p.scenario, st.config), nil)
+	if why := failed(ctx, st, h, errors.Join(emptied, err)); why != "" {
+		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(why)), h
 	}
-	return cell, h
+	return verdict(cell, h, p, st, err, w.missed.Load() > missed), h
+}
+
+// unmade is why there is no stage.
+func unmade(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	return err.Error()
+}
+
+// failed says why a cell that was played could not run, or "". A cell that was not
+// finished in time did run.
+func failed(ctx context.Context, st *stage, h *history.History, err error) string {
+	var late *lateError
+	switch away := away(h.Events, st.entry.Unseen); {
+	case ctx.Err() != nil:
+		return stopped(ctx)
+	case errors.Is(err, errEmptied):
+		return errEmptied.Error()
+	case away != "":
+		return away
+	case err != nil && !errors.As(err, &late):
+		return err.Error()
+	}
+	return ""
+}
+
+// verdict judges, unless the store was stalled and the verdict may be about that.
+func verdict(cell results.Cell, h *history.History, p pair, st *stage, err error, missed bool) results.Cell {
+	var late *lateError
+	errors.As(err, &late)
+	judged := cell
+	judge(&judged, h, p, met(p.scenario, st.config), late)
+	why := stalled(h.Events)
+	if why == "" && missed {
+		why = storeStalled
+	}
+	if why != "" && doubtful(judged) {
+		return notRun(cell, results.CouldNotRun, why)
+	}
+	return judged
 }
 
 // looked keeps the claim that the store was looked into only if an attempt came by
@@ -75,8 +106,8 @@ func notRun(cell results.Cell, status, why string) results.Cell {
 }
 
 func stopped(ctx context.Context) string {
-	if errors.Is(context.Cause(ctx), errStoreDied) {
-		return errStoreDied.Error()
+	if why, gone := storeGone(ctx); gone {
+		return why.Error()
 	}
 	return errInterrupted.Error()
 }

@@ -24,7 +24,7 @@ func (st *stage) line(worker string) (url string, err error) {
 	if err != nil {
 		return "", err
 	}
-	st.closers = append(st.closers, p.Close)
+	st.wire(p.Close)
 	st.lines[worker] = &line{proxy: p}
 	return st.backend.ClientURL(p.Addr()), nil
 }

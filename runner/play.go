@@ -33,7 +33,7 @@ func (st *stage) Send(a target.Attempt) error {
 		r := st.target.Send(client, a)
 		st.rec.Record(history.Event{Kind: history.Answer, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
 			Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref,
-			Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: r.Detail})
+			Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: st.backend.Hide(r.Detail)})
 	})
 	return nil
 }

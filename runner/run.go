@@ -52,13 +52,17 @@ func Run(ctx context.Context, cfg Config) (results.Run, Histories) {
 }
 
 // play runs the pairs, bounded, and returns their cells in the pairs' order.
-// The first store that dies ends the run: every later answer would be about
+// A store that dies or no longer answers ends the run: every later answer would be about
 // that, and not about the target.
 func play(ctx context.Context, cfg Config, pairs []pair) ([]results.Cell, Histories) {
 	ctx, giveUp := context.WithCancelCause(ctx)
+	w := &watch{backend: cfg.Backend}
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer giveUp(nil)
-	go watchStore(ctx, cfg, giveUp)
-	p := &player{cfg: cfg, prefix: runPrefix(), cells: make([]results.Cell, len(pairs)), histories: Histories{}}
+	watching.Go(func() { w.died(ctx, giveUp) })
+	watching.Go(func() { w.silent(ctx, giveUp) })
+	p := &player{cfg: cfg, watch: w, prefix: runPrefix(), cells: make([]results.Cell, len(pairs)), histories: Histories{}}
 	alone, asleep, others := sorted(pairs)
 	p.play(ctx, alone, cfg.parallel())
 	var beside sync.WaitGroup
@@ -71,6 +75,7 @@ func play(ctx context.Context, cfg Config, pairs []pair) ([]results.Cell, Histor
 // player collects the cells of a run.
 type player struct {
 	cfg    Config
+	watch  *watch
 	prefix string
 
 	mu        sync.Mutex
@@ -94,7 +99,7 @@ func (p *player) play(ctx context.Context, phase []placed, atOnce int) {
 }
 
 func (p *player) add(ctx context.Context, at int, next pair) {
-	cell, h := playCell(ctx, p.cfg, p.prefix, next)
+	cell, h := playCell(ctx, p.cfg, p.watch, p.prefix, next)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cells[at], p.done = cell, p.done+1
@@ -138,14 +143,6 @@ func runPrefix() string {
 	var b [6]byte
 	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
 	return "idemrace:" + hex.EncodeToString(b[:]) + ":"
-}
-
-func watchStore(ctx context.Context, cfg Config, giveUp context.CancelCauseFunc) {
-	select {
-	case <-cfg.Backend.Died():
-		giveUp(errStoreDied)
-	case <-ctx.Done():
-	}
 }
 
 func ms(d time.Duration) float64 {

@@ -49,6 +49,9 @@ type stage struct {
 	plain   store.KV         // past the proxy
 	closers []func() error   // run in reverse order
 
+	wires    []func() error // those of closers that end connections
+	sentinel *sentinel      // nil where nobody else can reach the store
+
 	clients  context.Context // every attempt's
 	leave    context.CancelFunc
 	sent     map[string]sent // by client
@@ -61,7 +64,7 @@ func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, e
 	st.clients, st.leave = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, st.close())
+			err = errors.Join(err, st.sentinel.relieve(ctx), st.close(ctx))
 			st = nil
 		}
 	}()
@@ -71,6 +74,9 @@ func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, e
 		HonoursKeys: setting.HonoursKeys, Default: setting.Provider, Observe: history.Provider(st.rec),
 	})
 	st.provider.Script(setting.Script...)
+	if st.sentinel, err = guard(ctx, cfg, run); err != nil {
+		return st, err
+	}
 	open, err := st.openStore(cfg, sayPrefix(run, p))
 	if err != nil {
 		return st, err
@@ -138,7 +144,7 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 		return func() (ports, error) { return m, nil }, nil
 	}
 	open := func(c redis.UniversalClient) (*redisstore.Store, error) {
-		st.closers = append(st.closers, c.Close)
+		st.wire(c.Close)
 		s, err := redisstore.New(c, redisstore.Config{Prefix: prefix, Retry: redisstore.Retry{Within: backend.Patience}})
 		if err == nil {
 			st.closers = append(st.closers, s.Close)
@@ -156,7 +162,7 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 		if st.proxy, err = faultproxy.Listen(b.DialAddr()); err != nil {
 			return nil, err
 		}
-		st.closers = append(st.closers, st.proxy.Close)
+		st.wire(st.proxy.Close)
 		addr = st.proxy.Addr()
 	}
 	return func() (ports, error) { return open(b.Client(addr)) }, nil
@@ -218,12 +224,17 @@ const cleanUp = 2 * time.Second
 
 // close ends everything the cell has started and deletes its keys, in an order
 // in which nothing can come to life again: provider, clients, workers, keys,
-// connections.
-func (st *stage) close() error {
+// connections. Of a store that is gone the connections go first: a coordinator
+// would wait for it, and there is nothing to delete.
+func (st *stage) close(ctx context.Context) error {
 	var errs []error
 	st.leave()
 	if st.provider != nil {
 		st.provider.Close()
+	}
+	_, gone := storeGone(ctx)
+	if gone {
+		st.sever()
 	}
 	if st.target != nil {
 		if err := st.target.Close(); err != nil {
@@ -234,18 +245,30 @@ func (st *stage) close() error {
 	for _, end := range slices.Backward(st.ends) {
 		end()
 	}
-	if st.control != nil {
+	if st.control != nil && !gone {
 		ctx, cancel := context.WithTimeout(context.Background(), cleanUp)
 		defer cancel()
 		if _, err := st.control.Purge(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("deleting the cell's keys: %w", err))
+			errs = append(errs, fmt.Errorf("the store did not delete the cell's keys: %w", err))
 		}
 	}
-	for i := len(st.closers) - 1; i >= 0; i-- {
-		_ = st.closers[i]() // a connection that is closed twice is closed
+	for _, end := range slices.Backward(st.closers) {
+		_ = end() // a connection that is closed twice is closed
 	}
 	st.rec.Close()
 	return errors.Join(errs...)
+}
+
+// sever cuts every wire, so that whoever waits for a reply has waited enough.
+func (st *stage) sever() {
+	for _, end := range slices.Backward(st.wires) {
+		_ = end()
+	}
+}
+
+// wire registers what ends a connection to the store.
+func (st *stage) wire(end func() error) {
+	st.wires, st.closers = append(st.wires, end), append(st.closers, end)
 }
 
 // commands counts what clients sent: at the proxy, or where there is none, the

@@ -23,6 +23,11 @@ import (
 // READONLY, CLUSTERDOWN. Callers test with errors.Is.
 var ErrUnavailable = errors.New("store unavailable")
 
+// ErrMisuse is wrapped beside ErrUnavailable when the store was there and refused
+// what it was asked: a value of another kind under the name, say. Nobody took the
+// store away; whoever asked is at fault.
+var ErrMisuse = errors.New("the store was asked what it cannot do")
+
 // ErrLeaseLost is the cause of a context made by [Store.Keep] once renewal has
 // found that the claim is no longer the caller's.
 var ErrLeaseLost = errors.New("lease lost: another owner has the claim")

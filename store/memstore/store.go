@@ -7,7 +7,6 @@
 package memstore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -35,7 +34,7 @@ var (
 )
 
 // errKind is memory's WRONGTYPE: a plain command met a record, or the reverse.
-var errKind = fmt.Errorf("%w: %w", store.ErrUnavailable, errors.New("the name holds a value of the other kind"))
+var errKind = fmt.Errorf("%w: the name holds a value of the other kind: %w", store.ErrUnavailable, store.ErrMisuse)
 
 // entry is what lies under a name: a record, or a plain value of KV.
 type entry struct {

@@ -36,7 +36,7 @@ func (s *Store) settlement(t store.Settlement) (*script, []any, error) {
 	case store.Unknown:
 		return s.scripts.unknown, []any{t.Token, millis(t.Retention), t.Failure}, nil
 	default:
-		return nil, nil, fmt.Errorf("%w: cannot settle to state %q", store.ErrUnavailable, t.To)
+		return nil, nil, fmt.Errorf("%w: cannot settle to state %q: %w", store.ErrUnavailable, t.To, store.ErrMisuse)
 	}
 }
 

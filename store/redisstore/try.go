@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -92,7 +93,39 @@ func unavailable(ctx context.Context, op string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if misuse(err) {
+		err = misused{err}
+	}
 	return fmt.Errorf("%w: redis: %s: %w", store.ErrUnavailable, op, err)
+}
+
+// misused is a server's answer that is store.ErrMisuse as well.
+type misused struct{ error }
+
+func (m misused) Unwrap() error        { return m.error }
+func (m misused) Is(target error) bool { return target == store.ErrMisuse }
+
+// misuse reports whether a server that is well refused what it was asked. The
+// words are Redis' own; a script's error repeats those of the command in it
+// (Redis 6.2 behind "ERR Error running script"), so they are looked for anywhere.
+func misuse(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return false
+	}
+	text := reply.Error()
+	for _, away := range []string{"OOM ", "READONLY", "LOADING", "MISCONF", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS",
+		"max number of clients", "can't run this command"} {
+		if strings.Contains(text, away) {
+			return false
+		}
+	}
+	for _, refused := range []string{"WRONGTYPE", "ERR ", "CROSSSLOT", "NOSCRIPT"} {
+		if strings.HasPrefix(text, refused) {
+			return true
+		}
+	}
+	return false
 }
 
 // sleep reports whether the pause ended before the context.
