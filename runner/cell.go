@@ -29,7 +29,7 @@ func playCell(ctx context.Context, cfg Config, w *watch, run string, p pair) (re
 	began, missed := time.Now(), w.missed.Load()
 	st, err := newStage(ctx, cfg, run, p)
 	if err != nil {
-		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(unmade(ctx, err))), nil
+		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(unmade(ctx, w, err))), nil
 	}
 	err = st.play(ctx, cfg.timeout())
 	emptied := st.sentinel.relieve(ctx)
@@ -40,23 +40,26 @@ func playCell(ctx context.Context, cfg Config, w *watch, run string, p pair) (re
 	cell.DurationMS = ms(time.Since(began))
 	cell.StoreCommands = st.commands(h)
 	fill(&cell, h)
-	if why := failed(ctx, st, h, errors.Join(emptied, err)); why != "" {
+	if why := failed(ctx, w, st, h, errors.Join(emptied, err)); why != "" {
 		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(why)), h
 	}
 	return verdict(cell, h, p, st, err, w.missed.Load() > missed), h
 }
 
 // unmade is why there is no stage.
-func unmade(ctx context.Context, err error) string {
+func unmade(ctx context.Context, w *watch, err error) string {
 	if ctx.Err() != nil {
 		return stopped(ctx)
+	}
+	if errors.Is(err, errStore) {
+		return w.explain(err.Error())
 	}
 	return err.Error()
 }
 
 // failed says why a cell that was played could not run, or "". A cell that was not
 // finished in time did run.
-func failed(ctx context.Context, st *stage, h *history.History, err error) string {
+func failed(ctx context.Context, w *watch, st *stage, h *history.History, err error) string {
 	var late *lateError
 	switch away := away(h.Events, st.entry.Unseen); {
 	case ctx.Err() != nil:
@@ -64,7 +67,9 @@ func failed(ctx context.Context, st *stage, h *history.History, err error) strin
 	case errors.Is(err, errEmptied):
 		return errEmptied.Error()
 	case away != "":
-		return away
+		return w.explain(away)
+	case errors.Is(err, errStore):
+		return w.explain(err.Error())
 	case err != nil && !errors.As(err, &late):
 		return err.Error()
 	}

@@ -10,7 +10,10 @@ import (
 	"github.com/idemrace/idemrace/store/backend"
 )
 
-var errEmptied = errors.New("somebody emptied the store while the cell ran")
+var (
+	errStore   = errors.New("the store")
+	errEmptied = errors.New("somebody emptied the store while the cell ran")
+)
 
 // sentinel is a key of the cell's that no coordinator knows, written past the
 // proxy. If it is gone at the end, somebody has emptied the store, and the claims
@@ -37,7 +40,7 @@ func guard(ctx context.Context, cfg Config, run string) (*sentinel, error) {
 	defer closeAtEnd(ctx, c)()
 	s := &sentinel{cfg.Backend, run + "sentinel:" + rand.Text()}
 	if err := c.Set(ctx, s.key, "1", cfg.timeout()+sentinelOver).Err(); err != nil {
-		return nil, fmt.Errorf("the store: %w", err)
+		return nil, fmt.Errorf("%w: %w", errStore, err)
 	}
 	return s, nil
 }
@@ -57,7 +60,7 @@ func (s *sentinel) relieve(ctx context.Context) error {
 	n, err := c.Del(ctx, s.key).Result()
 	switch {
 	case err != nil:
-		return fmt.Errorf("the store: %w", err)
+		return fmt.Errorf("%w: %w", errStore, err)
 	case n == 0:
 		return errEmptied
 	}

@@ -249,7 +249,7 @@ func (st *stage) close(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.Background(), cleanUp)
 		defer cancel()
 		if _, err := st.control.Purge(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("the store did not delete the cell's keys: %w", err))
+			errs = append(errs, fmt.Errorf("%w did not delete the cell's keys: %w", errStore, err))
 		}
 	}
 	for _, end := range slices.Backward(st.closers) {

@@ -40,6 +40,25 @@ func (w *watch) died(ctx context.Context, giveUp context.CancelCauseFunc) {
 	}
 }
 
+// obituary is how long a cell that met a failing store waits for the news that the
+// server has died: the connection breaks a moment earlier.
+const obituary = 200 * time.Millisecond
+
+// explain returns why, or that the store has died, if it has.
+func (w *watch) explain(why string) string {
+	if w.backend.Died() == nil {
+		return why
+	}
+	t := time.NewTimer(obituary)
+	defer t.Stop()
+	select {
+	case <-w.backend.Died():
+		return errStoreDied.Error()
+	case <-t.C:
+		return why
+	}
+}
+
 // silent ends the run when the store no longer answers: a frozen server, or one
 // that is not ours and has ended. Whoever asks it would wait for ten seconds each
 // time, and every verdict would be about that.

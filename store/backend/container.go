@@ -73,10 +73,18 @@ func pulled(ctx context.Context, image string) error {
 		return err
 	}
 	defer p.Close()
-	if _, err := p.Client().ImageInspect(ctx, image); err == nil || ctx.Err() != nil {
-		return ctx.Err()
+	_, err = p.Client().ImageInspect(ctx, image)
+	if err != nil && absent(err) {
+		return p.PullImage(ctx, image)
 	}
-	return p.PullImage(ctx, image)
+	return ctx.Err() // what else is wrong shows when it is run
+}
+
+// absent reads the daemon's words, for want of a type that is ours to name. What has
+// no proper name is said not to be there either, and would be pulled for ever.
+func absent(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "no such image") && !strings.Contains(text, "invalid reference")
 }
 
 func containerBackend(ctx context.Context, ctr *tcredis.RedisContainer) (*Backend, error) {

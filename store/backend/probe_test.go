@@ -157,3 +157,19 @@ func TestKilledBeforeReady(t *testing.T) {
 		t.Errorf("the server does not mind: %v", err)
 	}
 }
+
+// TestAbsentImage: what is not here is pulled; what cannot be a name is not.
+func TestAbsentImage(t *testing.T) {
+	for _, row := range []struct {
+		text string
+		want bool
+	}{
+		{"Error response from daemon: No such image: redis:7-alpine", true},
+		{"Error response from daemon: no such image: x:/bad: invalid reference format", false},
+		{"Cannot connect to the Docker daemon", false},
+	} {
+		if got := absent(errors.New(row.text)); got != row.want {
+			t.Errorf("%q: absent %v, want %v", row.text, got, row.want)
+		}
+	}
+}
