@@ -31,7 +31,7 @@ func playCell(ctx context.Context, cfg Config, w *watch, run string, p pair) (re
 	if err != nil {
 		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(unmade(ctx, w, err))), nil
 	}
-	err = st.play(ctx, cfg.timeout())
+	err = st.base().play(ctx, st, cfg.timeout())
 	emptied := st.sentinel.relieve(ctx)
 	if closing := st.close(ctx); err == nil {
 		err = closing

@@ -15,40 +15,40 @@ type disturbed struct {
 	end   func()
 }
 
-func (st *stage) Disturb(op string, d scenarios.Disturbance) error {
-	if st.proxy == nil {
+func (sc *script) Disturb(op string, d scenarios.Disturbance) error {
+	if sc.proxy == nil {
 		return fmt.Errorf("%w: disturb this store", scenarios.ErrUnable)
 	}
-	st.Fault(op, "", 0, 0)
-	st.disturbances = append(st.disturbances, disturbed{op, d, st.proxy.Disturb(d)})
+	sc.Fault(op, "", 0, 0)
+	sc.disturbances = append(sc.disturbances, disturbed{op, d, sc.proxy.Disturb(d)})
 	return nil
 }
 
 // AwaitDisturbed asks every millisecond: a fault fires in the proxy, which tells
 // nobody.
-func (st *stage) AwaitDisturbed(ctx context.Context) error {
-	for !st.fired() {
-		if err := st.Pass(ctx, time.Millisecond); err != nil {
+func (sc *script) AwaitDisturbed(ctx context.Context) error {
+	for !sc.fired() {
+		if err := sc.Pass(ctx, time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (st *stage) fired() bool {
-	for _, d := range st.disturbances {
+func (sc *script) fired() bool {
+	for _, d := range sc.disturbances {
 		if d.fault.Fired() > 0 {
 			return true
 		}
 	}
-	return len(st.disturbances) == 0
+	return len(sc.disturbances) == 0
 }
 
-func (st *stage) Heal() error {
-	for _, d := range st.disturbances {
+func (sc *script) Heal() error {
+	for _, d := range sc.disturbances {
 		d.end()
-		st.Fault(d.op, "", d.fault.Fired(), 0)
+		sc.Fault(d.op, "", d.fault.Fired(), 0)
 	}
-	st.disturbances = nil
+	sc.disturbances = nil
 	return nil
 }

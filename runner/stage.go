@@ -20,7 +20,6 @@ import (
 	"github.com/idemrace/idemrace/idempotency"
 	"github.com/idemrace/idemrace/impl"
 	"github.com/idemrace/idemrace/impl/reservation"
-	"github.com/idemrace/idemrace/scenarios"
 	"github.com/idemrace/idemrace/store"
 	"github.com/idemrace/idemrace/store/backend"
 	"github.com/idemrace/idemrace/store/memstore"
@@ -28,40 +27,29 @@ import (
 	"github.com/idemrace/idemrace/target"
 )
 
-// stage is where one cell is played; it implements scenarios.Stage.
+// stage is where a cell of a coordinator of this process is played.
 type stage struct {
-	steps    []scenarios.Step
-	entry    impl.Entry
-	backend  *backend.Backend
-	direct   impl.Env         // past the proxy, for records that only the coordinator can read
-	lines    map[string]*line // by worker: its own way to the store, if it has a client of its own
-	ends     []func()         // of what coordinators have opened, run in reverse order
-	config   reservation.Config
-	rec      *history.Recorder
-	provider *fakeprovider.Provider
-	target   *target.InProcess
-	proxy    *faultproxy.Proxy // nil if the store has no connection to cut
-
-	disturbances []disturbed // that act now
+	*script
+	backend *backend.Backend
+	direct  impl.Env         // past the proxy, for records that only the coordinator can read
+	lines   map[string]*line // by worker: its own way to the store, if it has a client of its own
+	ends    []func()         // of what coordinators have opened, run in reverse order
+	workers *target.InProcess
 
 	inspect store.Inspector  // past the proxy
 	control store.Controller // past the proxy
 	plain   store.KV         // past the proxy
 	closers []func() error   // run in reverse order
 
-	wires    []func() error // those of closers that end connections
-	sentinel *sentinel      // nil where nobody else can reach the store
-
-	clients  context.Context // every attempt's
-	leave    context.CancelFunc
-	sent     map[string]sent // by client
-	attempts int
-	open     sync.WaitGroup
+	wires []func() error // those of closers that end connections
 }
 
 func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, err error) {
-	st = &stage{steps: p.scenario.Steps, config: coordinatorConfig(cfg, p), sent: map[string]sent{}, entry: p.entry, backend: cfg.Backend, lines: map[string]*line{}}
-	st.clients, st.leave = context.WithCancel(ctx)
+	st = &stage{script: newScript(ctx, p), backend: cfg.Backend, lines: map[string]*line{}}
+	st.config, st.hide = coordinatorConfig(cfg, p), cfg.Backend.Hide
+	if p.entry.Unseen {
+		st.calm = calm{quiet, st.silentWire}
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, st.sentinel.relieve(ctx), st.close(ctx))
@@ -91,7 +79,8 @@ func newStage(ctx context.Context, cfg Config, run string, p pair) (st *stage, e
 		}
 		workers = append(workers, w)
 	}
-	st.target = target.NewInProcess(st.provider, st.rec, workers...)
+	st.workers = target.NewInProcess(st.provider, st.rec, workers...)
+	st.target = st.workers
 	return st, nil
 }
 
@@ -203,22 +192,6 @@ func (st *stage) orphan(ctx context.Context, o idempotency.Orphan) {
 	st.rec.Record(history.Event{Kind: history.Orphan, Attempt: history.AttemptOf(ctx), Ref: ref, Charge: charge})
 }
 
-// play plays every step, or says where it stood when time was up.
-func (st *stage) play(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for _, step := range st.steps {
-		err := step.Play(ctx, st)
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
-			return &lateError{step: step.String(), timeout: timeout}
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", step, err)
-		}
-	}
-	return nil
-}
-
 // cleanUp is how long a cell may take to delete its keys.
 const cleanUp = 2 * time.Second
 
@@ -236,8 +209,8 @@ func (st *stage) close(ctx context.Context) error {
 	if gone {
 		st.sever()
 	}
-	if st.target != nil {
-		if err := st.target.Close(); err != nil {
+	if st.workers != nil {
+		if err := st.workers.Close(); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -269,19 +242,4 @@ func (st *stage) sever() {
 // wire registers what ends a connection to the store.
 func (st *stage) wire(end func() error) {
 	st.wires, st.closers = append(st.wires, end), append(st.closers, end)
-}
-
-// commands counts what clients sent: at the proxy, or where there is none, the
-// calls of the ports.
-func (st *stage) commands(h *history.History) int {
-	if st.proxy != nil {
-		return st.proxy.Commands()
-	}
-	n := 0
-	for _, e := range h.Events {
-		if e.Kind == history.StoreCall && e.Op != history.OpAwait && e.Op != history.OpKeep { // neither sends one
-			n++
-		}
-	}
-	return n
 }

@@ -8,11 +8,15 @@ import (
 	"github.com/idemrace/idemrace/history"
 )
 
-// An attempt of which nobody sees what it asks of its store is taken to be waiting
-// when nothing has happened for quiet, neither in the history nor on the wire, and
-// there have been as many commands as there are attempts under way: to dial takes
-// time, too. Who polls is never quiet on the wire, and who asks nobody sends nothing:
-// after restless only the history counts.
+// calm is how it is told of a target whose waiting nobody sees that everybody is
+// where it will be: nothing has happened in the history for quiet, and still says
+// that nothing else moves. Who polls is never still, and who asks nobody sends
+// nothing: after restless only the history counts.
+type calm struct {
+	quiet time.Duration // 0: everything is seen
+	still func(events []history.Event, sent int) bool
+}
+
 const (
 	quiet    = 200 * time.Millisecond
 	restless = 2 * time.Second
@@ -22,17 +26,17 @@ var errQuiet = errors.New("nothing happens")
 
 // awaitUnseen awaits cond, and whenever it is quiet, asks as well whether cond
 // would be met if every attempt under way were waiting.
-func (st *stage) awaitUnseen(ctx context.Context, cond func([]history.Event) bool) error {
-	events, since := st.rec.History().Events, time.Now()
+func (sc *script) awaitUnseen(ctx context.Context, cond func([]history.Event) bool) error {
+	events, since := sc.rec.History().Events, time.Now()
 	for {
-		seen, sent, met := len(events), st.sentCommands(), false
-		calm, cancel := context.WithTimeoutCause(ctx, quiet, errQuiet)
-		err := st.rec.Await(calm, func(events []history.Event) bool {
+		seen, sent, met := len(events), sc.sentCommands(), false
+		calm, cancel := context.WithTimeoutCause(ctx, sc.calm.quiet, errQuiet)
+		err := sc.rec.Await(calm, func(events []history.Event) bool {
 			met = cond(events)
 			return met || len(events) > seen
 		})
 		cancel()
-		events = st.rec.History().Events
+		events = sc.rec.History().Events
 		switch {
 		case met:
 			return nil
@@ -42,7 +46,7 @@ func (st *stage) awaitUnseen(ctx context.Context, cond func([]history.Event) boo
 			since = time.Now() // something happened
 		case !errors.Is(err, errQuiet):
 			return err
-		case st.still(events, sent) || time.Since(since) > restless:
+		case sc.calm.still(events, sent) || time.Since(since) > restless:
 			if cond(supposed(events)) {
 				return nil
 			}
@@ -50,18 +54,18 @@ func (st *stage) awaitUnseen(ctx context.Context, cond func([]history.Event) boo
 	}
 }
 
-// still: the wire has been silent since so many commands had been sent, and every
-// attempt under way can have sent one.
-func (st *stage) still(events []history.Event, sent int) bool {
-	now := st.sentCommands()
+// silentWire: the wire has been silent since so many commands had been sent, and every
+// attempt under way can have sent one: to dial takes time, too.
+func (sc *script) silentWire(events []history.Event, sent int) bool {
+	now := sc.sentCommands()
 	return now == sent && now >= len(underWay(events))
 }
 
-func (st *stage) sentCommands() int {
-	if st.proxy == nil {
+func (sc *script) sentCommands() int {
+	if sc.proxy == nil {
 		return 0
 	}
-	return st.proxy.Commands()
+	return sc.proxy.Commands()
 }
 
 // supposed adds a wait of every attempt that has no answer yet.

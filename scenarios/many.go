@@ -3,6 +3,8 @@ package scenarios
 import (
 	"context"
 	"fmt"
+
+	"github.com/idemrace/idemrace/target"
 )
 
 // Many is the step "many clients send, each with a key of its own".
@@ -19,12 +21,11 @@ func (m Many) String() string {
 func (m Many) Needs() []Ability { return nil }
 
 // Play sends them all.
-func (m Many) Play(ctx context.Context, st Stage) error {
+func (m Many) Play(_ context.Context, st Stage) error {
+	var all []target.Attempt
 	for i := range m.Keys {
 		s := Send{Client: fmt.Sprintf("%s%d", m.Client, i+1), Key: fmt.Sprintf("order-%d", i+1), Ref: fmt.Sprintf("r%d", i+1), Amount: int64(100 + i)}
-		if err := s.Play(ctx, st); err != nil {
-			return err
-		}
+		all = append(all, s.attempt())
 	}
-	return nil
+	return st.Send(all...)
 }

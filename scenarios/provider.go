@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/idemrace/idemrace/fakeprovider"
 	"github.com/idemrace/idemrace/history"
@@ -31,8 +32,8 @@ func (r Release) String() string {
 	return fmt.Sprintf("the provider lets call %d go on", r.Call)
 }
 
-// Needs nothing: the provider is ours.
-func (r Release) Needs() []Ability { return nil }
+// Needs a provider that is ours.
+func (r Release) Needs() []Ability { return []Ability{CommandProvider} }
 
 // Play releases. That a call is held already is not needed: what has not
 // arrived yet passes when all are released.
@@ -67,16 +68,57 @@ func (r Release) inTurn(ctx context.Context, st Stage) error {
 	p.SetDefault(fakeprovider.Behaviour{})
 	released := 0
 	for _, call := range held {
+		told, err := answersSoFar(ctx, st)
+		if err != nil {
+			return err
+		}
 		if !p.ReleaseCall(call.Call) {
 			continue
 		}
 		released++
-		if err := st.Await(ctx, answered(call.Attempt)); err != nil {
+		if err := awaitAnswer(ctx, st, call.Attempt, told); err != nil {
 			return err
 		}
 	}
 	st.Fault("provider-release", "", released+p.Release(0), 0)
 	return nil
+}
+
+// unnamed is how long the answer to a call is waited for of which nobody says whose
+// it is: the client may have left.
+const unnamed = time.Second
+
+// awaitAnswer waits until the call's client is answered; of a call of which nobody
+// says whose it is (over HTTP), until more are answered than had been told.
+func awaitAnswer(ctx context.Context, st Stage, attempt, told int) error {
+	if attempt > 0 {
+		return st.Await(ctx, answered(attempt))
+	}
+	bounded, cancel := context.WithTimeout(ctx, unnamed)
+	defer cancel()
+	err := st.Await(bounded, func(events []history.Event) bool {
+		n := kinds(events, history.Answer)
+		return n > told || n == kinds(events, history.Send)
+	})
+	if bounded.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}
+
+func answersSoFar(ctx context.Context, st Stage) (n int, err error) {
+	err = st.Await(ctx, func(events []history.Event) bool { n = kinds(events, history.Answer); return true })
+	return n, err
+}
+
+func kinds(events []history.Event, k history.Kind) int {
+	n := 0
+	for _, e := range events {
+		if e.Kind == k {
+			n++
+		}
+	}
+	return n
 }
 
 // lastLeft puts those last whose clients have left: nobody is told when they are done.

@@ -71,16 +71,19 @@ func (s Setting) WorkerNames() []string {
 // Needs is what the script asks of a target and its store, each once, in order.
 func (s Scenario) Needs() []Ability {
 	var needs []Ability
-	seen := map[Ability]bool{}
 	for _, step := range s.Steps {
-		for _, n := range step.Needs() {
-			if !seen[n] {
-				seen[n] = true
-				needs = append(needs, n)
-			}
+		needs = append(needs, step.Needs()...)
+	}
+	if s.Setting.Provider != (fakeprovider.Behaviour{}) || len(s.Setting.Script) > 0 || s.Setting.HonoursKeys {
+		needs = append(needs, CommandProvider)
+	}
+	var once []Ability
+	for _, n := range needs {
+		if !slices.Contains(once, n) {
+			once = append(once, n)
 		}
 	}
-	return needs
+	return once
 }
 
 // All is the catalogue, in the order of the lesson.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/idemrace/idemrace/target"
 )
@@ -79,8 +80,31 @@ func sayKey(k string) string {
 	return k
 }
 
-// Needs nothing: every target can be sent to.
-func (s Send) Needs() []Ability { return nil }
+// Needs what must differ on the wire.
+func (s Send) Needs() []Ability {
+	var needs []Ability
+	for _, n := range []struct {
+		asked bool
+		of    Ability
+	}{
+		{s.Tenant != "", TwoTenants},
+		{s.Operation != "" && s.Operation != DefaultOperation, TwoOperations},
+		{oddKey(s.Key), OddKeys},
+		{s.Trace != "", TraceField},
+		{s.Reordered, MovedMembers},
+		{s.Pad > 0, BigAnswers},
+	} {
+		if n.asked {
+			needs = append(needs, n.of)
+		}
+	}
+	return needs
+}
+
+// oddKey: the value of an HTTP header cannot be that.
+func oddKey(k string) bool {
+	return strings.TrimSpace(k) != k || strings.ContainsFunc(k, unicode.IsControl)
+}
 
 // Play sends.
 func (s Send) Play(ctx context.Context, st Stage) error {
@@ -92,14 +116,13 @@ func (s Send) Play(ctx context.Context, st Stage) error {
 	if s.Times <= 1 {
 		return st.Send(s.attempt())
 	}
+	var together []target.Attempt
 	for i := range s.Times {
 		a := s.attempt()
 		a.Client = fmt.Sprintf("%s%d", s.Client, i+1)
-		if err := st.Send(a); err != nil {
-			return err
-		}
+		together = append(together, a)
 	}
-	return nil
+	return st.Send(together...)
 }
 
 func (s Send) attempt() target.Attempt {

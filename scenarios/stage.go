@@ -16,10 +16,19 @@ type Ability string
 
 // The abilities.
 const (
-	CutStore     Ability = "a store behind a proxy, to cut" // store down and up
-	ControlStore Ability = "a store that can be commanded"  // leases and retentions ended by command
-	KillWorkers  Ability = "workers that can be killed"
-	SeeStore     Ability = "a target whose store calls are seen" // and not one with a client of its own
+	CutStore        Ability = "a store behind a proxy, to cut" // store down and up
+	EndClaims       Ability = "leases that can be ended"       // by command, or because they are declared and short
+	ControlStore    Ability = "a store that can be commanded"  // retentions ended by command, records looked at
+	KillWorkers     Ability = "workers that can be killed"
+	PauseWorkers    Ability = "workers that can be frozen"
+	SeeStore        Ability = "a target whose store calls are seen" // and not one with a client of its own
+	CommandProvider Ability = "a provider that obeys"               // calls held, delayed, failing
+	TwoTenants      Ability = "requests that name a tenant"
+	TwoOperations   Ability = "requests that name an operation"
+	OddKeys         Ability = "keys with white space at an end, or control characters" // HTTP cannot carry them
+	TraceField      Ability = "requests with a field that does not define them"
+	MovedMembers    Ability = "a payload whose members can change places"
+	BigAnswers      Ability = "answers of a size that can be chosen"
 )
 
 // ErrUnable is wrapped when a stage is asked for what it cannot do.
@@ -27,8 +36,9 @@ var ErrUnable = errors.New("the stage is not able to")
 
 // Stage is where steps are played. Every fault goes into the recorded history.
 type Stage interface {
-	// Send starts an attempt; it does not wait for the answer.
-	Send(a target.Attempt) error
+	// Send starts attempts, several so that they leave together; it does not wait
+	// for the answers.
+	Send(attempts ...target.Attempt) error
 	// Await blocks until the history so far meets cond.
 	Await(ctx context.Context, cond func([]history.Event) bool) error
 	// Join blocks until every attempt sent has its answer.

@@ -35,7 +35,7 @@ func (StoreUp) Play(_ context.Context, st Stage) error {
 type EndLeases struct{}
 
 func (EndLeases) String() string   { return "the lease of every claim ends" }
-func (EndLeases) Needs() []Ability { return []Ability{ControlStore} }
+func (EndLeases) Needs() []Ability { return []Ability{EndClaims} }
 
 // Play ends them. The fault is recorded twice: before, because a waiter can be
 // faster than the command's reply, and after, with the number of leases ended.

@@ -42,8 +42,13 @@ func (w WaitFor) String() string {
 	return "wait until " + strings.Join(parts, " and ")
 }
 
-// Needs nothing.
-func (w WaitFor) Needs() []Ability { return nil }
+// Needs a provider that is ours, to see its calls.
+func (w WaitFor) Needs() []Ability {
+	if w.Calls > 0 || w.Charges > 0 {
+		return []Ability{CommandProvider}
+	}
+	return nil
+}
 
 // unplaced is how long Placed is waited for. A target that polls, or waits in its own
 // memory, never says that it waits; after so long it is where it will be. Others

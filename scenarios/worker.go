@@ -38,13 +38,12 @@ func (p Pause) String() string {
 	return "worker " + p.Worker + " freezes"
 }
 
-// Needs workers that can be killed, for those can be paused; and to count store
-// calls one must see them.
+// Needs workers that can be frozen; and to count store calls one must see them.
 func (p Pause) Needs() []Ability {
 	if p.AfterCalls > 0 {
-		return []Ability{KillWorkers, SeeStore}
+		return []Ability{PauseWorkers, SeeStore}
 	}
-	return []Ability{KillWorkers}
+	return []Ability{PauseWorkers}
 }
 
 // Play pauses.
@@ -59,7 +58,7 @@ type Resume struct{ Worker string }
 func (r Resume) String() string { return "worker " + r.Worker + " goes on" }
 
 // Needs what Pause needs.
-func (r Resume) Needs() []Ability { return []Ability{KillWorkers} }
+func (r Resume) Needs() []Ability { return []Ability{PauseWorkers} }
 
 // Play resumes.
 func (r Resume) Play(_ context.Context, st Stage) error {
