@@ -15,7 +15,7 @@ type Kind string
 const (
 	// A client's view. Send: Attempt, Client, Worker, Tenant, Operation, Key,
 	// Fingerprint, Ref, Amount. Answer: Attempt, Client, Worker, Key, Ref, Answer, Source,
-	// Charge, Amount (as the answer names it), Body, Err. HangUp: Attempt, Client, Key, Ref.
+	// Charge, Amount (as the answer names it), Body, Err, Status. HangUp: Attempt, Client, Key, Ref.
 	Send   Kind = "send"
 	Answer Kind = "answer"
 	HangUp Kind = "hang-up"
@@ -95,6 +95,7 @@ type Event struct {
 	Source string `json:"source,omitempty"` // executed, replayed, waited, superseded, unprotected
 	Charge string `json:"charge,omitempty"`
 	Body   string `json:"body,omitempty"`
+	Status int    `json:"status,omitempty"` // of an HTTP answer
 
 	Call        int    `json:"call,omitempty"` // number of the store or provider call, pairs begin and end
 	Op          string `json:"op,omitempty"`   // claim, settle, await, keep, renew, get, set, setnx, expire, delete; or the fault's name

@@ -18,9 +18,10 @@ func drawMarkdown(w io.Writer, run results.Run, opt Options) error {
 		fmt.Fprintf(&out, "**%s**\n\n", interrupted)
 	}
 	fmt.Fprintf(&out, "%s\n\n", escaped(summary(run)))
-	for _, b := range blocks(run) {
+	for _, b := range blocks(applicable(run)) {
 		section(&out, run, b, opt)
 	}
+	observedMarkdown(&out, run)
 	fmt.Fprintf(&out, "Store: %s. Seed: %d.\n", escaped(served(run)), run.Seed)
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -31,7 +32,7 @@ func section(out *strings.Builder, run results.Run, b block, opt Options) {
 	if b.title != "" {
 		fmt.Fprintf(out, "%s\n\n", escaped(b.title))
 	}
-	out.WriteString("| coordinator | responses | charges made | verdict |\n| --- | --- | --- | --- |\n")
+	fmt.Fprintf(out, "| %s | responses | charges made | verdict |\n| --- | --- | --- | --- |\n", strings.ToLower(headingsOf(b)[0]))
 	for _, c := range b.cells {
 		texts, _ := row(c)
 		for i := range texts {

@@ -40,6 +40,7 @@ func Formats() []Format {
 		{"json", "the run document, which every other format is drawn from", drawJSON},
 		{"junit", "JUnit XML for CI: a suite per scenario, a case per target", drawJUnit},
 		{"markdown", "for pull requests and GITHUB_STEP_SUMMARY", drawMarkdown},
+		{"github", "annotations of a GitHub workflow, at most ten", drawGitHub},
 		{"matrix", "of a selftest: coordinators by invariants, and what was missed or falsely alarmed", drawMatrix},
 	}
 }

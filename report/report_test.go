@@ -328,7 +328,7 @@ func TestLookup(t *testing.T) {
 		t.Errorf("the default is the table: %v, %v", f.Name, err)
 	}
 	_, err := Lookup("jsn")
-	if !errors.Is(err, ErrUnknownFormat) || !strings.Contains(err.Error(), "use one of table, json, junit, markdown, matrix") {
+	if !errors.Is(err, ErrUnknownFormat) || !strings.Contains(err.Error(), "use one of table, json, junit, markdown, github, matrix") {
 		t.Errorf("got %v", err)
 	}
 }

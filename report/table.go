@@ -23,12 +23,21 @@ const (
 
 var headings = [4]string{"COORDINATOR", "RESPONSES", "CHARGES MADE", "VERDICT"}
 
+// headingsOf a block: a service is no coordinator.
+func headingsOf(b block) [4]string {
+	of := headings
+	if len(b.cells) > 0 && b.cells[0].Service {
+		of[0] = "TARGET"
+	}
+	return of
+}
+
 // drawTable draws a table per scenario, with the reasons under it, and at the end
 // which store served and the summary.
 func drawTable(w io.Writer, run results.Run, opt Options) error {
 	run = results.Redact(run)
 	var out bytes.Buffer
-	for _, b := range blocks(run) {
+	for _, b := range blocks(applicable(run)) {
 		if err := drawBlock(&out, run, b, opt); err != nil {
 			return err
 		}
@@ -37,6 +46,8 @@ func drawTable(w io.Writer, run results.Run, opt Options) error {
 	if run.Interrupted {
 		say(&out, interrupted, opt)
 	}
+	observed(&out, run, opt)
+	unapplied(&out, run, opt)
 	say(&out, "store: "+served(run), opt)
 	say(&out, summary(run), opt)
 	_, err := w.Write(out.Bytes())
@@ -139,7 +150,7 @@ func columns(cells []results.Cell, width int) [4]int {
 func grid(out *bytes.Buffer, b block, widths [4]int, opt Options) error {
 	var drawn bytes.Buffer
 	t := plainTable(&drawn)
-	t.Header(lines(headings, widths, good, Options{})...)
+	t.Header(lines(headingsOf(b), widths, good, Options{})...)
 	for _, c := range b.cells {
 		texts, sound := row(c)
 		if err := t.Append(lines(texts, widths, sound, opt)...); err != nil {

@@ -31,17 +31,19 @@ const (
 
 // Run is one run: a set of cells.
 type Run struct {
-	Schema      string    `json:"schema"`
-	Tool        Tool      `json:"tool"`
-	Seed        int64     `json:"seed"`
-	Started     time.Time `json:"started"`
-	DurationMS  float64   `json:"duration_ms"`
-	Interrupted bool      `json:"interrupted"`
-	Gate        string    `json:"gate,omitempty"` // what the run was asked to close on: on, strict, or "" for nothing
-	Store       Store     `json:"store"`
-	Cells       []Cell    `json:"cells"`
-	Summary     Summary   `json:"summary"`
-	Selftest    *Matrix   `json:"selftest,omitempty"` // of selftest only
+	Schema      string        `json:"schema"`
+	Tool        Tool          `json:"tool"`
+	Seed        int64         `json:"seed"`
+	Started     time.Time     `json:"started"`
+	DurationMS  float64       `json:"duration_ms"`
+	Interrupted bool          `json:"interrupted"`
+	Gate        string        `json:"gate,omitempty"` // what the run was asked to close on: on, strict, or "" for nothing
+	Store       Store         `json:"store"`
+	Cells       []Cell        `json:"cells"`
+	Summary     Summary       `json:"summary"`
+	Observed    []Observation `json:"observed,omitempty"` // how services answer
+	LeftOut     []string      `json:"left_out,omitempty"` // scenarios for which the budget had no time
+	Selftest    *Matrix       `json:"selftest,omitempty"` // of selftest only
 }
 
 // Tool says what made the run.
@@ -62,6 +64,7 @@ type Cell struct {
 	Scenario      string    `json:"scenario"`
 	Title         string    `json:"title,omitempty"` // the scenario's, so that a run can be drawn alone
 	Target        string    `json:"target"`
+	Service       bool      `json:"service,omitempty"` // the target is an HTTP service
 	Status        string    `json:"status"`
 	Why           string    `json:"why,omitempty"` // not applicable, could not run
 	Verdict       string    `json:"verdict,omitempty"`
@@ -74,7 +77,24 @@ type Cell struct {
 	Controls      []Control `json:"controls"`
 	StoreCommands int       `json:"store_commands"` // data commands that clients sent; see the README for what counts
 	DurationMS    float64   `json:"duration_ms,omitempty"`
-	History       string    `json:"history,omitempty"` // path beside run.json
+	History       string    `json:"history,omitempty"`   // path beside run.json
+	Workers       []Worker  `json:"workers,omitempty"`   // of a service whose cell is not clean: what its workers printed
+	SpreadMS      float64   `json:"spread_ms,omitempty"` // between the first and the last request of a burst leaving its client
+	Accepted      bool      `json:"accepted,omitempty"`  // all that was found is known and accepted
+}
+
+// Worker is one of a service's.
+type Worker struct {
+	Name   string `json:"name"`
+	Output string `json:"output"` // its end
+}
+
+// Observation is what a service was seen to do where its profile says nothing.
+type Observation struct {
+	Target   string `json:"target"`
+	Topic    string `json:"topic"`    // in flight, reuse, missing key, …
+	Seen     string `json:"seen"`     // a few words: "409, in progress"
+	Scenario string `json:"scenario"` // where
 }
 
 // Attempt is one sending and its answer.
@@ -92,6 +112,7 @@ type Attempt struct {
 	Source    string  `json:"source,omitempty"`
 	Charge    string  `json:"charge,omitempty"` // the one that the answer names
 	Detail    string  `json:"detail,omitempty"`
+	Status    int     `json:"status,omitempty"` // of an HTTP answer
 }
 
 // Charge is a line of the ledger.
@@ -110,6 +131,7 @@ type Finding struct {
 	Verdict   string `json:"verdict"`
 	Expected  string `json:"expected"`
 	Because   string `json:"because,omitempty"`
+	Accepted  string `json:"accepted,omitempty"` // why it is known and does not count
 	Events    []int  `json:"events,omitempty"`
 }
 

@@ -3,12 +3,12 @@ package results
 // Summarise counts cells and charges. A cell that was not judged is neither as
 // expected nor unexpected, and its ledger counts nothing: a charge that was made
 // while the store was away says nothing of the coordinator, and must not close a
-// gate on it. An inconclusive cell is counted as that alone.
+// gate on it; nor does one that is known and accepted. An inconclusive cell is counted as that alone.
 func Summarise(cells []Cell) Summary {
 	s := Summary{Cells: len(cells)}
 	for _, c := range cells {
 		s.count(c)
-		if c.Status != Judged {
+		if c.Status != Judged || c.Accepted {
 			continue
 		}
 		double, excess := DoubleCharges(c)

@@ -21,11 +21,13 @@ func (m Many) String() string {
 func (m Many) Needs() []Ability { return nil }
 
 // Play sends them all.
-func (m Many) Play(_ context.Context, st Stage) error {
+func (m Many) Play(_ context.Context, st Stage) error { return st.Send(m.attempts()...) }
+
+func (m Many) attempts() []target.Attempt {
 	var all []target.Attempt
 	for i := range m.Keys {
 		s := Send{Client: fmt.Sprintf("%s%d", m.Client, i+1), Key: fmt.Sprintf("order-%d", i+1), Ref: fmt.Sprintf("r%d", i+1), Amount: int64(100 + i)}
 		all = append(all, s.attempt())
 	}
-	return st.Send(all...)
+	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/idemrace/idemrace/fakeprovider"
 	"github.com/idemrace/idemrace/history"
 	"github.com/idemrace/idemrace/impl/reservation"
+	"github.com/idemrace/idemrace/target"
 )
 
 // Scenario is a named script of attempts and faults.
@@ -84,6 +85,23 @@ func (s Scenario) Needs() []Ability {
 		}
 	}
 	return once
+}
+
+// Refs are the logical operations that the script sends, each once, in order.
+func (s Scenario) Refs() []string {
+	var refs []string
+	for _, step := range s.Steps {
+		sender, ok := step.(interface{ attempts() []target.Attempt })
+		if !ok {
+			continue
+		}
+		for _, a := range sender.attempts() {
+			if !slices.Contains(refs, a.Ref) {
+				refs = append(refs, a.Ref)
+			}
+		}
+	}
+	return refs
 }
 
 // All is the catalogue, in the order of the lesson.
@@ -158,6 +176,9 @@ func retries() []Scenario {
 		waiterOutage(),
 		staleLookup(),
 		completionHeld(),
+		keyless(),
+		burstRounds(),
+		burstWorkers(),
 	}
 }
 

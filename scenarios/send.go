@@ -34,6 +34,7 @@ type Send struct {
 	Reordered bool          // the payload's members in another order
 	After     time.Duration // pause before sending
 	Times     int           // that many clients at once, named Client1, Client2, …
+	Workers   []string      // they are sent to these in turn; none: all to Worker
 }
 
 // String is e.g. "50 ms later B sends key order-42, amount 100".
@@ -57,6 +58,9 @@ func (s Send) String() string {
 	}
 	if s.Worker != "" {
 		fmt.Fprintf(&b, ", to worker %s", s.Worker)
+	}
+	if len(s.Workers) > 0 {
+		fmt.Fprintf(&b, ", to workers %s in turn", strings.Join(s.Workers, " and "))
 	}
 	if s.Trace != "" {
 		fmt.Fprintf(&b, ", trace %s", s.Trace)
@@ -113,16 +117,24 @@ func (s Send) Play(ctx context.Context, st Stage) error {
 			return err
 		}
 	}
+	return st.Send(s.attempts()...)
+}
+
+// attempts are all that leave together.
+func (s Send) attempts() []target.Attempt {
 	if s.Times <= 1 {
-		return st.Send(s.attempt())
+		return []target.Attempt{s.attempt()}
 	}
 	var together []target.Attempt
 	for i := range s.Times {
 		a := s.attempt()
 		a.Client = fmt.Sprintf("%s%d", s.Client, i+1)
+		if len(s.Workers) > 0 {
+			a.Worker = s.Workers[i%len(s.Workers)]
+		}
 		together = append(together, a)
 	}
-	return st.Send(together...)
+	return together
 }
 
 func (s Send) attempt() target.Attempt {

@@ -63,6 +63,7 @@ type Response struct {
 	Amount int64  // as the answer names it
 	Body   string
 	Detail string // an error in words
+	Status int    // of the HTTP answer; 0 if there was none
 }
 
 // Target can be sent attempts, concurrently. Send returns when the client has
