@@ -207,16 +207,31 @@ func (v *view) addProvider(e history.Event) {
 	}
 }
 
+// only is the one attempt of the ref that can have made a call now, nil if there are
+// several: over HTTP the provider is not told whose it is. Who has its answer makes
+// no calls any more; of whom nobody has an answer, one never knows.
+func (l *logical) only() *attempt {
+	var only *attempt
+	for _, a := range l.attempts {
+		if a.answer.Seq > 0 && !a.left() && !a.answered(history.UnknownOutcome) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = a
+	}
+	return only
+}
+
 func (v *view) addCall(e history.Event) {
 	c := &call{attempt: v.attempt(e.Attempt), arrive: e}
 	v.byCall[e.Call] = c
 	v.calls = append(v.calls, c)
 	l := v.logical(e.Ref)
 	l.calls = append(l.calls, c)
-	if c.attempt == nil && len(l.attempts) == 1 {
-		// Over HTTP the provider is not told whose call it is; but nobody else
-		// had sent that ref.
-		c.attempt = l.attempts[0]
+	if c.attempt == nil {
+		c.attempt = l.only()
 	}
 	if c.attempt != nil {
 		c.attempt.calls = append(c.attempt.calls, c)
