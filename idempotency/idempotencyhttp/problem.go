@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/idemrace/idemrace/idempotency"
@@ -153,7 +154,7 @@ func refusal(err error) (problem, bool) {
 	case errors.As(err, &payload):
 		p := problem{Type: TypePayloadInvalid, Title: "The payload cannot be read", Status: http.StatusBadRequest}
 		if errors.Is(err, idempotency.ErrInvalidFingerprint) {
-			p.Detail = payload.Error()
+			p.Detail = strings.TrimPrefix(payload.Error(), idempotency.ErrInvalidFingerprint.Error()+": ") // its own word for it
 		}
 		return p, true
 	case errors.As(err, &badKey):
