@@ -80,8 +80,10 @@ func serve(ctx context.Context, set setting, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	bank := newBank(set.provider)
+	defer bank.client.CloseIdleConnections()
 	server := &http.Server{
-		Handler:           (&service{worker: set.worker, bank: newBank(set.provider), log: log}).handler(set.entry, coordinator),
+		Handler:           (&service{worker: set.worker, bank: bank, log: log}).handler(set.entry, coordinator),
 		ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: writeTime, IdleTimeout: idleTime,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
