@@ -67,10 +67,12 @@ func (r Request) StoredName() string {
 	return b.String()
 }
 
+var escapes = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")
+
 // escapeBraces can be undone, since the escape sign is escaped too: no two parts
 // become one. The length before a part is that of the part as it was.
 func escapeBraces(part string) string {
-	return strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(part)
+	return escapes.Replace(part)
 }
 
 // ProviderKey is the key to hand to a provider for the given generation (1 is

@@ -123,7 +123,7 @@ func (t *InProcess) Send(ctx context.Context, a Attempt) Response {
 	t.begun(w.Name)
 	t.running.Go(func() {
 		defer t.ended(w.Name)
-		r := do(history.WithAttempt(ctx, a.Number), w.Coordinator, req, t.action(w, a))
+		r := Do(history.WithAttempt(ctx, a.Number), w.Coordinator, req, t.action(w, a))
 		if w.Life.gate() == nil {
 			answered <- r
 		}
@@ -138,15 +138,15 @@ func (t *InProcess) Send(ctx context.Context, a Attempt) Response {
 	}
 }
 
-// do is one request. A panic is an answer like any other, as a server's would be:
+// Do is one request. A panic is an answer like any other, as a server's would be:
 // the client gets an error, and the other requests go on.
-func do(ctx context.Context, c idempotency.Coordinator, req idempotency.Request, act idempotency.Action) (r Response) {
+func Do(ctx context.Context, c idempotency.Coordinator, req idempotency.Request, act idempotency.Action) (r Response) {
 	defer func() {
 		if p := recover(); p != nil {
 			r = Response{Answer: history.Error, Detail: fmt.Sprintf("the coordinator panicked: %v", p)}
 		}
 	}()
-	return answer(c.Do(ctx, req, act))
+	return Answer(c.Do(ctx, req, act))
 }
 
 // receipt is the answer's body.
@@ -165,15 +165,23 @@ func (t *InProcess) action(w Worker, a Attempt) idempotency.Action {
 			call := fakeprovider.Call{Ref: a.Ref, Amount: a.Amount, Key: idempotency.ProviderKey(ctx), Attempt: a.Number}
 			c, err := t.provider.Charge(ctx, call)
 			if err != nil {
-				return nil, known(err)
+				return nil, Known(err)
 			}
-			return json.Marshal(receipt{c.ID, c.Amount, c.Ref, strings.Repeat(".", a.Pad)})
+			return padded(c.ID, c.Amount, c.Ref, a.Pad), nil
 		})
 	})
 }
 
-// known says what a provider's error lets an honest client know.
-func known(err error) error {
+// Receipt is the body of a successful answer, as the service here gives it.
+func Receipt(charge string, amount int64, ref string) []byte { return padded(charge, amount, ref, 0) }
+
+func padded(charge string, amount int64, ref string, pad int) []byte {
+	body, _ := json.Marshal(receipt{charge, amount, ref, strings.Repeat(".", pad)}) // strings and a number always marshal
+	return body
+}
+
+// Known says what a provider's error lets an honest client know.
+func Known(err error) error {
 	switch {
 	case errors.Is(err, fakeprovider.ErrDeclined), errors.Is(err, fakeprovider.ErrKeyReused):
 		return fmt.Errorf("%w: %w", idempotency.ErrNoEffect, err)
@@ -206,7 +214,8 @@ func answers() []struct {
 	}
 }
 
-func answer(out idempotency.Outcome, err error) Response {
+// Answer is an outcome in a client's words.
+func Answer(out idempotency.Outcome, err error) Response {
 	if err != nil {
 		for _, a := range answers() {
 			if errors.Is(err, a.is) {

@@ -150,26 +150,35 @@ func (c Config) WithDefaults() (Config, error) {
 // before the last retry, a lease that leaves no time to run.
 func (c Config) check() error {
 	refusals := []struct {
-		refused       bool
-		field, reason string
+		refused bool
+		field   string
+		reason  func() string
 	}{
-		{c.Lease < 0, "Lease", fmt.Sprintf("is negative: %v", c.Lease)},
-		{c.Retention < 0, "Retention", fmt.Sprintf("is negative: %v", c.Retention)},
-		{c.Retention < MinRetention, "Retention", fmt.Sprintf("%v is less than %v: a client's own retries go on for as long", c.Retention, MinRetention)},
-		{c.Retention < c.Lease, "Retention", fmt.Sprintf("%v is less than Lease %v: a record outlives its lease", c.Retention, c.Lease)},
-		{c.WaitLimit < 0, "WaitLimit", fmt.Sprintf("is negative: %v", c.WaitLimit)},
-		{c.CompleteFor < 0, "CompleteFor", fmt.Sprintf("is negative: %v", c.CompleteFor)},
-		{c.CompleteFor >= c.Lease, "CompleteFor", fmt.Sprintf("%v leaves the action nothing of Lease %v", c.CompleteFor, c.Lease)},
-		{c.MaxRun < 0, "MaxRun", fmt.Sprintf("is negative: %v", c.MaxRun)},
-		{c.MaxResult < 0, "MaxResult", fmt.Sprintf("is negative: %d", c.MaxResult)},
-		{c.StoreDown != FailOpen && c.StoreDown != FailClosed, "StoreDown", fmt.Sprintf("%q is neither %q nor %q", c.StoreDown, FailOpen, FailClosed)},
-		{c.OnError != Release && c.OnError != MarkUnknown, "OnError", fmt.Sprintf("%q is neither %q nor %q", c.OnError, Release, MarkUnknown)},
-		{c.Takeover != TakeoverRuns && c.Takeover != TakeoverRefuses, "Takeover", fmt.Sprintf("%q is neither %q nor %q", c.Takeover, TakeoverRuns, TakeoverRefuses)},
-		{c.Takeover == TakeoverRefuses && c.OnError == Release, "OnError", fmt.Sprintf("%q frees a key that may have had its effect, and Takeover is %q", Release, TakeoverRefuses)},
+		{c.Lease < 0, "Lease", func() string { return fmt.Sprintf("is negative: %v", c.Lease) }},
+		{c.Retention < 0, "Retention", func() string { return fmt.Sprintf("is negative: %v", c.Retention) }},
+		{c.Retention < MinRetention, "Retention", func() string {
+			return fmt.Sprintf("%v is less than %v: a client's own retries go on for as long", c.Retention, MinRetention)
+		}},
+		{c.Retention < c.Lease, "Retention", func() string {
+			return fmt.Sprintf("%v is less than Lease %v: a record outlives its lease", c.Retention, c.Lease)
+		}},
+		{c.WaitLimit < 0, "WaitLimit", func() string { return fmt.Sprintf("is negative: %v", c.WaitLimit) }},
+		{c.CompleteFor < 0, "CompleteFor", func() string { return fmt.Sprintf("is negative: %v", c.CompleteFor) }},
+		{c.CompleteFor >= c.Lease, "CompleteFor", func() string { return fmt.Sprintf("%v leaves the action nothing of Lease %v", c.CompleteFor, c.Lease) }},
+		{c.MaxRun < 0, "MaxRun", func() string { return fmt.Sprintf("is negative: %v", c.MaxRun) }},
+		{c.MaxResult < 0, "MaxResult", func() string { return fmt.Sprintf("is negative: %d", c.MaxResult) }},
+		{c.StoreDown != FailOpen && c.StoreDown != FailClosed, "StoreDown", func() string { return fmt.Sprintf("%q is neither %q nor %q", c.StoreDown, FailOpen, FailClosed) }},
+		{c.OnError != Release && c.OnError != MarkUnknown, "OnError", func() string { return fmt.Sprintf("%q is neither %q nor %q", c.OnError, Release, MarkUnknown) }},
+		{c.Takeover != TakeoverRuns && c.Takeover != TakeoverRefuses, "Takeover", func() string {
+			return fmt.Sprintf("%q is neither %q nor %q", c.Takeover, TakeoverRuns, TakeoverRefuses)
+		}},
+		{c.Takeover == TakeoverRefuses && c.OnError == Release, "OnError", func() string {
+			return fmt.Sprintf("%q frees a key that may have had its effect, and Takeover is %q", Release, TakeoverRefuses)
+		}},
 	}
 	for _, r := range refusals {
 		if r.refused {
-			return &ConfigError{Field: r.field, Reason: r.reason}
+			return &ConfigError{Field: r.field, Reason: r.reason()}
 		}
 	}
 	return nil
