@@ -1,0 +1,187 @@
+package load
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/idemrace/idemrace/history"
+)
+
+// Reply is what a client was told.
+type Reply struct {
+	Answer string // the words of package history
+	Source string
+	Charge string // the charge that a success names
+	Status int    // of an HTTP answer
+}
+
+// Finding is a violation under load, with the requests that show it.
+type Finding struct {
+	Invariant string    `json:"invariant"`
+	Because   string    `json:"because"`
+	Ref       int64     `json:"ref"`
+	At        float64   `json:"at_ms"` // since the start
+	Attempts  []Attempt `json:"attempts,omitempty"`
+}
+
+// Attempt is one request of a key that is told in full.
+type Attempt struct {
+	N      int64   `json:"n"`
+	SentMS float64 `json:"sent_ms"`
+	TookMS float64 `json:"took_ms"`
+	Answer string  `json:"answer"`
+	Source string  `json:"source,omitempty"`
+	Charge string  `json:"charge,omitempty"`
+}
+
+// Judge checks every key while the load runs. A key is forgotten once all its
+// planned requests are answered and it was clean: memory is that of the keys in
+// flight. Findings are kept in full up to a bound, and beyond it counted. It is safe
+// for concurrent use.
+type Judge struct {
+	ledger *Ledger
+	keep   int
+	start  time.Time
+
+	mu       sync.Mutex
+	open     map[int64]*key
+	findings []Finding
+	counts   map[string]int64 // findings by invariant
+	answers  map[string]int64 // replies by answer
+	ok       int64            // refs with a success
+	unknown  int64            // refs that ended without a success, and may have charged
+}
+
+// key is what is remembered of a ref in flight.
+type key struct {
+	charge   string // the first that a success named
+	attempts []Attempt
+	waiting  int
+	final    bool // its last planned request has been sent
+	hot      bool
+	ok       bool
+	unknown  bool
+	told     map[string]bool // invariants found already
+}
+
+// DefaultKept is how many findings are kept in full.
+const DefaultKept = 100
+
+// keptAttempts bounds what is remembered of a hot key.
+const keptAttempts = 50
+
+// NewJudge judges against a ledger.
+func NewJudge(l *Ledger, keep int, start time.Time) *Judge {
+	return &Judge{ledger: l, keep: keep, start: start, open: map[int64]*key{}, counts: map[string]int64{}, answers: map[string]int64{}}
+}
+
+// Sent is told before a request leaves.
+func (j *Judge) Sent(r Request) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	k := j.open[r.Ref]
+	if k == nil {
+		k = &key{hot: r.Hot}
+		j.open[r.Ref] = k
+	}
+	k.waiting++
+	k.final = k.final || r.Last
+}
+
+// Answered is told when its client has the answer, or has left.
+func (j *Judge) Answered(r Request, a Reply, sent, took time.Duration) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.answers[a.Answer]++
+	k := j.open[r.Ref]
+	if k == nil {
+		return // nobody told that it was sent
+	}
+	k.waiting--
+	if len(k.attempts) < keptAttempts {
+		k.attempts = append(k.attempts, Attempt{r.N, ms(sent), ms(took), a.Answer, a.Source, a.Charge})
+	}
+	j.answer(k, r, a)
+	if k.waiting == 0 && k.final && !k.hot {
+		j.settle(r.Ref, k)
+	}
+}
+
+// answer judges one reply beside the others of its key.
+func (j *Judge) answer(k *key, r Request, a Reply) {
+	switch {
+	case a.Answer != history.OK:
+		k.unknown = k.unknown || a.Answer == history.UnknownOutcome || a.Answer == history.HungUp || a.Answer == history.Error
+	case r.Other:
+		j.found(k, r.Ref, "reuse/refused", fmt.Sprintf("request %d came with another payload under the key, and was answered %s", r.N, a.Charge))
+	case k.charge == "":
+		k.charge, k.ok = a.Charge, true
+	case k.charge != a.Charge:
+		j.found(k, r.Ref, "answer/replay-equal", fmt.Sprintf("one request was answered %s, and request %d, with the same key and payload, %s", k.charge, r.N, a.Charge))
+	}
+	if n := j.ledger.Of(r.Ref); n > 1 {
+		j.found(k, r.Ref, "effect/at-most-once", fmt.Sprintf("the ledger has %d charges for one ref", n))
+	}
+}
+
+// settle is the end of a key: all that was planned is answered.
+func (j *Judge) settle(ref int64, k *key) {
+	n := j.ledger.Of(ref)
+	switch {
+	case k.ok && n == 0:
+		j.found(k, ref, "effect/success-backed", "a success was answered, and the ledger has no charge")
+	case !k.ok && n > 0 && !k.unknown:
+		j.found(k, ref, "effect/accounted", "the ledger has a charge, and no answer names it or says that the outcome is unknown")
+	}
+	if k.ok {
+		j.ok++
+	} else if k.unknown {
+		j.unknown++
+	}
+	delete(j.open, ref)
+}
+
+func (j *Judge) found(k *key, ref int64, invariant, because string) {
+	if k.told[invariant] {
+		return
+	}
+	if k.told == nil {
+		k.told = map[string]bool{}
+	}
+	k.told[invariant] = true
+	j.counts[invariant]++
+	if len(j.findings) < j.keep {
+		j.findings = append(j.findings, Finding{Invariant: invariant, Because: because, Ref: ref,
+			At: ms(time.Since(j.start)), Attempts: append([]Attempt(nil), k.attempts...)})
+	}
+}
+
+// Verdicts is what a judge has to say at the end.
+type Verdicts struct {
+	Findings  []Finding        `json:"findings"`
+	Violated  map[string]int64 `json:"violated"` // keys, by invariant
+	Answers   map[string]int64 `json:"answers"`  // replies, by answer
+	Succeeded int64            `json:"refs_succeeded"`
+	Unknown   int64            `json:"refs_unknown"` // no success, and nobody knows whether it was charged
+	Open      int              `json:"keys_open"`    // not final when the load ended
+	Ledger    Totals           `json:"ledger"`
+}
+
+// End settles what is still open and reconciles: charges are distinct refs that
+// succeeded, and nothing more but what is known to be unknown.
+func (j *Judge) End() Verdicts {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	open := 0
+	for ref, k := range j.open {
+		if k.waiting > 0 {
+			open++
+			k.unknown = true
+		}
+		j.settle(ref, k)
+	}
+	return Verdicts{Findings: j.findings, Violated: j.counts, Answers: j.answers, Succeeded: j.ok, Unknown: j.unknown, Open: open, Ledger: j.ledger.Totals()}
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
