@@ -74,6 +74,7 @@ func conclude1(run results.Run, g gate, differing []results.Cell) conclusion {
 	shut := cellsThat(run, func(c results.Cell) bool { return g.closesOn(c) })
 	blame(shut, "the gate is closed: "+count(charges(shut), "double charge"))
 	blame(differing, count(len(differing), "verdict")+" differed between repeats")
+	reasons = append(reasons, run.Stale...)
 	if len(reasons) == 0 {
 		return conclusion{}
 	}
@@ -84,7 +85,7 @@ func conclude1(run results.Run, g gate, differing []results.Cell) conclusion {
 // expected or not, if need be but for cells that are at-least-once by nature.
 func (g gate) closesOn(c results.Cell) bool {
 	double, _ := results.DoubleCharges(c)
-	return double > 0 && (g == gateStrict || g == gateOn && !c.AtLeastOnce)
+	return double > 0 && !c.Accepted && (g == gateStrict || g == gateOn && !c.AtLeastOnce)
 }
 
 func charges(cells []results.Cell) int {

@@ -40,9 +40,9 @@ func (a *app) explainByRun(cmd *cobra.Command, text string, tries []showing, f e
 		return err
 	}
 	seen := tries[0]
-	done, err := a.onStore(cmd.Context(), f.store, cfg, func(cfg runner.Config) (done *repeats) {
+	done, err := a.onStore(cmd.Context(), f.store, cfg, func(cfg runner.Config) (done *repeats, _ error) {
 		done, seen = a.firstViolation(cmd.Context(), cfg, tries)
-		return done
+		return done, nil
 	})
 	if err != nil {
 		return err

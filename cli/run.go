@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/idemrace/idemrace/config"
 	"github.com/idemrace/idemrace/impl"
 	"github.com/idemrace/idemrace/results"
 	"github.com/idemrace/idemrace/runner"
@@ -20,6 +21,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	pick        pickFlags
+	target      targetFlags
 	store       storeFlags
 	coordinator coordinatorFlags
 	output      outputFlags
@@ -48,6 +50,7 @@ func (a *app) runVerb() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, f) },
 	}
 	f.pick.add(a, cmd, impl.Article)
+	f.target.add(cmd)
 	f.store.add(cmd)
 	f.coordinator.add(cmd)
 	f.output.add(cmd)
@@ -79,6 +82,14 @@ func (f *runFlags) check() error {
 // behind.
 func (a *app) run(cmd *cobra.Command, f runFlags) error {
 	cfg, err := a.runnerConfig(f.pick, f.coordinator)
+	var services config.Config
+	if err == nil && f.target.wanted() {
+		services, err = f.target.load(a, f.store.remote)
+		if !cmd.Flags().Changed("impl") {
+			cfg.Targets = nil
+		}
+		cfg.Budget = f.target.budget
+	}
 	if err == nil {
 		err = f.check()
 	}
@@ -96,11 +107,14 @@ func (a *app) run(cmd *cobra.Command, f runFlags) error {
 		return err
 	}
 	defer out.close()
-	done, err := a.withStore(cmd.Context(), f.store, cfg, f.repeat, outcome)
+	done, err := a.onStore(cmd.Context(), f.store, cfg, func(cfg runner.Config) (*repeats, error) {
+		return a.withServices(cmd.Context(), services, cfg, func(cfg runner.Config) *repeats { return a.repeat(cmd.Context(), cfg, f.repeat, outcome) })
+	})
 	if err != nil {
 		return err
 	}
 	done.worst.Gate = f.output.gate.word()
+	accept(&done.worst, services)
 	saving := done.save(f.save)
 	if err := errors.Join(saving, out.write(done.worst)); err != nil {
 		return err
@@ -128,11 +142,11 @@ func (a *app) runnerConfig(p pickFlags, c coordinatorFlags) (runner.Config, erro
 
 // withStore runs cfg on the store, which is closed when it returns.
 func (a *app) withStore(ctx context.Context, f storeFlags, cfg runner.Config, times int, outcome func(results.Cell) string) (*repeats, error) {
-	return a.onStore(ctx, f, cfg, func(cfg runner.Config) *repeats { return a.repeat(ctx, cfg, times, outcome) })
+	return a.onStore(ctx, f, cfg, func(cfg runner.Config) (*repeats, error) { return a.repeat(ctx, cfg, times, outcome), nil })
 }
 
 // onStore opens the store, runs, and closes it.
-func (a *app) onStore(ctx context.Context, f storeFlags, cfg runner.Config, run func(runner.Config) *repeats) (done *repeats, err error) {
+func (a *app) onStore(ctx context.Context, f storeFlags, cfg runner.Config, run func(runner.Config) (*repeats, error)) (done *repeats, err error) {
 	b, err := backend.Open(ctx, f.spec(a.env))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -146,7 +160,7 @@ func (a *app) onStore(ctx context.Context, f storeFlags, cfg runner.Config, run 
 		}
 	}()
 	cfg.Backend = b
-	return run(cfg), nil
+	return run(cfg)
 }
 
 // storeError tells mistakes from surroundings that cannot serve.

@@ -38,7 +38,7 @@ func (r *Run) Accept(known []Acceptance, today time.Time) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("%s is accepted (%s), but is not found any more: take it out of the list", a, a.Reason))
 		}
 	}
-	r.Summary = Summarise(r.Cells)
+	r.Summary, r.Stale = Summarise(r.Cells), wrong
 	return wrong
 }
 

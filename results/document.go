@@ -41,9 +41,10 @@ type Run struct {
 	Store       Store         `json:"store"`
 	Cells       []Cell        `json:"cells"`
 	Summary     Summary       `json:"summary"`
-	Observed    []Observation `json:"observed,omitempty"` // how services answer
-	LeftOut     []string      `json:"left_out,omitempty"` // scenarios for which the budget had no time
-	Selftest    *Matrix       `json:"selftest,omitempty"` // of selftest only
+	Observed    []Observation `json:"observed,omitempty"`          // how services answer
+	Stale       []string      `json:"stale_acceptances,omitempty"` // what is wrong with the list of known findings
+	LeftOut     []string      `json:"left_out,omitempty"`          // scenarios for which the budget had no time
+	Selftest    *Matrix       `json:"selftest,omitempty"`          // of selftest only
 }
 
 // Tool says what made the run.

@@ -18,7 +18,7 @@ var errInterrupted = errors.New("interrupted")
 // playCell runs one scenario on one target and judges it.
 func playCell(ctx context.Context, cfg Config, w *watch, run string, p pair) (results.Cell, *history.History) {
 	cell := results.Cell{Scenario: p.scenario.Name, Title: p.scenario.Title, Target: p.entry.Name,
-		AtLeastOnce: p.scenario.AtLeastOnce,
+		AtLeastOnce: p.scenario.AtLeastOnce, Service: p.service != nil,
 		Attempts:    []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
 	if why := unable(cfg, p); why != "" {
 		return notRun(cell, results.NotApplicable, why), nil
@@ -27,23 +27,39 @@ func playCell(ctx context.Context, cfg Config, w *watch, run string, p pair) (re
 		return notRun(cell, results.CouldNotRun, stopped(ctx)), nil
 	}
 	began, missed := time.Now(), w.missed.Load()
-	st, err := newStage(ctx, cfg, run, p)
+	st, err := newScene(ctx, cfg, run, p)
 	if err != nil {
 		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(unmade(ctx, w, err))), nil
 	}
-	err = st.base().play(ctx, st, cfg.timeout())
-	emptied := st.sentinel.relieve(ctx)
+	sc := st.base()
+	err = sc.play(ctx, st, cfg.timeout())
+	emptied := sc.sentinel.relieve(ctx)
 	if closing := st.close(ctx); err == nil {
 		err = closing
 	}
-	h := looked(st.rec.History())
+	h := looked(sc.rec.History())
 	cell.DurationMS = ms(time.Since(began))
-	cell.StoreCommands = st.commands(h)
+	cell.StoreCommands = sc.commands(h)
 	fill(&cell, h)
-	if why := failed(ctx, w, st, h, errors.Join(emptied, err)); why != "" {
-		return notRun(cell, results.CouldNotRun, cfg.Backend.Hide(why)), h
+	if why := failed(ctx, w, sc, h, errors.Join(emptied, err)); why != "" {
+		return notRun(cell, results.CouldNotRun, sc.hide(why)), h
 	}
-	return verdict(cell, h, p, st, err, w.missed.Load() > missed), h
+	cell = verdict(cell, h, p, sc, err, w.missed.Load() > missed)
+	if w, ok := st.(witness); ok {
+		w.witness(&cell)
+	}
+	return cell, h
+}
+
+// witness is a scene that has more to tell of a cell than its history.
+type witness interface{ witness(c *results.Cell) }
+
+// newScene is where the cell is played.
+func newScene(ctx context.Context, cfg Config, run string, p pair) (scene, error) {
+	if p.service != nil {
+		return newServiceStage(ctx, cfg, p)
+	}
+	return newStage(ctx, cfg, run, p)
 }
 
 // unmade is why there is no stage.
@@ -59,7 +75,7 @@ func unmade(ctx context.Context, w *watch, err error) string {
 
 // failed says why a cell that was played could not run, or "". A cell that was not
 // finished in time did run.
-func failed(ctx context.Context, w *watch, st *stage, h *history.History, err error) string {
+func failed(ctx context.Context, w *watch, st *script, h *history.History, err error) string {
 	var late *lateError
 	switch away := away(h.Events, st.entry.Unseen); {
 	case ctx.Err() != nil:
@@ -77,7 +93,7 @@ func failed(ctx context.Context, w *watch, st *stage, h *history.History, err er
 }
 
 // verdict judges, unless the store was stalled and the verdict may be about that.
-func verdict(cell results.Cell, h *history.History, p pair, st *stage, err error, missed bool) results.Cell {
+func verdict(cell results.Cell, h *history.History, p pair, st *script, err error, missed bool) results.Cell {
 	var late *lateError
 	errors.As(err, &late)
 	judged := cell
@@ -85,6 +101,9 @@ func verdict(cell results.Cell, h *history.History, p pair, st *stage, err error
 	why := stalled(h.Events)
 	if why == "" && missed {
 		why = storeStalled
+	}
+	if why == "" && p.service != nil {
+		why = overheld(h.Events, p)
 	}
 	if why != "" && doubtful(judged) {
 		return notRun(cell, results.CouldNotRun, why)
@@ -120,6 +139,9 @@ func stopped(ctx context.Context) string {
 // unable says what the scenario needs and the run's store or the target does not
 // have, "" if nothing.
 func unable(cfg Config, p pair) string {
+	if p.service != nil {
+		return p.service.unable(p.scenario)
+	}
 	for _, need := range p.scenario.Needs() {
 		switch {
 		case need == scenarios.CutStore && !cfg.Backend.Proxyable():

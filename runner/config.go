@@ -29,10 +29,12 @@ func DefaultParallel() int { return 4 * runtime.GOMAXPROCS(0) }
 type Config struct {
 	Scenarios []scenarios.Scenario
 	Targets   []impl.Entry
+	Services  []*Service // opened, and closed by the caller
 	Backend   *backend.Backend
 	Parallel  int           // cells at once; 0 means DefaultParallel
 	Sleepers  int           // cells at once of scenarios that last by themselves; 0 means eight for each of Parallel
 	Timeout   time.Duration // per cell; 0 means DefaultTimeout
+	Budget    time.Duration // no cell begins later; what finds most in a second goes first. 0: no bound
 	Seed      int64         // of owner tokens; in every record
 	Version   string        // of the tool, for the document
 	// Coordinator is what the user wants of every coordinator; a scenario's own

@@ -36,7 +36,7 @@ func fill(cell *results.Cell, h *history.History) {
 		case history.Answer:
 			a := &cell.Attempts[at[e.Attempt]]
 			a.TookMS = ms(e.At) - a.SentMS
-			a.Answer, a.Source, a.Charge, a.Detail = e.Answer, e.Source, e.Charge, e.Err
+			a.Answer, a.Source, a.Charge, a.Detail, a.Status = e.Answer, e.Source, e.Charge, e.Err, e.Status
 		case history.Commit:
 			cell.Charges = append(cell.Charges, results.Charge{ID: e.Charge, Ref: e.Ref, Effect: e.Effect, Amount: e.Amount, AtMS: ms(e.At)})
 		case history.Void:

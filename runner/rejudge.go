@@ -36,7 +36,7 @@ func Rejudge(saved results.Cell, h *history.History) results.Cell {
 	for _, f := range check.Judge(h) {
 		got := results.Finding{Invariant: f.Invariant, Verdict: string(f.Verdict), Because: f.Because, Events: f.Events}
 		before := savedFinding(saved, f.Invariant)
-		got.Expected = before.Expected
+		got.Expected, got.Accepted = before.Expected, before.Accepted
 		if late && f.Verdict == check.Held {
 			got.Verdict, got.Because = string(check.Inconclusive), before.Because
 		}
@@ -61,6 +61,6 @@ func JudgeHistory(h *history.History, s scenarios.Scenario, e impl.Entry) result
 		Attempts: []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
 	fill(&cell, h)
 	declared := reservation.Config{StoreDown: reservation.Policy(h.Header.Policy)}
-	judge(&cell, h, pair{s, e}, met(s, declared), nil)
+	judge(&cell, h, pair{scenario: s, entry: e}, met(s, declared), nil)
 	return cell
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/idemrace/idemrace/check"
 	"github.com/idemrace/idemrace/history"
 	"github.com/idemrace/idemrace/impl"
 	"github.com/idemrace/idemrace/results"
@@ -23,7 +24,8 @@ type Histories map[string]*history.History
 // pair is what becomes a cell.
 type pair struct {
 	scenario scenarios.Scenario
-	entry    impl.Entry
+	entry    impl.Entry // of a coordinator in this process, or in a service's place
+	service  *Service   // nil for a coordinator
 }
 
 // Run runs every scenario on every target. When ctx ends, what has ended by
@@ -40,13 +42,19 @@ func Run(ctx context.Context, cfg Config) (results.Run, Histories) {
 	var pairs []pair
 	for _, s := range cfg.Scenarios {
 		for _, e := range cfg.Targets {
-			pairs = append(pairs, pair{s, e})
+			pairs = append(pairs, pair{scenario: s, entry: e})
+		}
+		for _, svc := range cfg.Services {
+			pairs = append(pairs, pair{scenario: s, entry: svc.entry(), service: svc})
 		}
 	}
 	cells, histories := play(ctx, cfg, pairs)
-	run.Cells = cells
+	run.Cells, run.LeftOut = leftOut(cells)
 	run.Interrupted = ctx.Err() != nil
 	run.DurationMS = ms(time.Since(started))
+	for _, svc := range cfg.Services {
+		run.Observed = append(run.Observed, svc.observe(run.Cells)...)
+	}
 	run.Summary = results.Summarise(run.Cells)
 	return run, histories
 }
@@ -62,13 +70,16 @@ func play(ctx context.Context, cfg Config, pairs []pair) ([]results.Cell, Histor
 	defer giveUp(nil)
 	watching.Go(func() { w.died(ctx, giveUp) })
 	watching.Go(func() { w.silent(ctx, giveUp) })
-	p := &player{cfg: cfg, watch: w, prefix: runPrefix(), cells: make([]results.Cell, len(pairs)), histories: Histories{}}
-	alone, asleep, others := sorted(pairs)
+	p := &player{cfg: cfg, watch: w, began: time.Now(), prefix: runPrefix(), cells: make([]results.Cell, len(pairs)), histories: Histories{}}
+	alone, asleep, others, services := sorted(pairs)
 	p.play(ctx, alone, cfg.parallel())
 	var beside sync.WaitGroup
 	beside.Go(func() { p.play(ctx, asleep, cfg.sleepers()) })
 	p.play(ctx, others, cfg.parallel())
 	beside.Wait()
+	for _, svc := range cfg.Services {
+		p.playService(ctx, services[svc])
+	}
 	return p.cells, p.histories
 }
 
@@ -77,6 +88,7 @@ type player struct {
 	cfg    Config
 	watch  *watch
 	prefix string
+	began  time.Time
 
 	mu        sync.Mutex
 	done      int
@@ -88,8 +100,15 @@ type player struct {
 func (p *player) play(ctx context.Context, phase []placed, atOnce int) {
 	places := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
+	if p.cfg.Budget > 0 {
+		phase = byWorth(phase)
+	}
 	for _, next := range phase {
 		places <- struct{}{}
+		if p.late(next) {
+			<-places
+			continue
+		}
 		running.Go(func() {
 			defer func() { <-places }()
 			p.add(ctx, next.at, next.pair)
@@ -98,8 +117,17 @@ func (p *player) play(ctx context.Context, phase []placed, atOnce int) {
 	running.Wait()
 }
 
+// late: the budget has no time left for the cell; it is remembered by its title alone.
+func (p *player) late(next placed) bool {
+	if p.cfg.Budget <= 0 || time.Since(p.began) <= p.cfg.Budget {
+		return false
+	}
+	p.cells[next.at].Title = next.scenario.Name + " on " + next.entry.Name
+	return true
+}
+
 func (p *player) add(ctx context.Context, at int, next pair) {
-	cell, h := playCell(ctx, p.cfg, p.watch, p.prefix, next)
+	cell, h := p.playAgain(ctx, next)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cells[at], p.done = cell, p.done+1
@@ -111,6 +139,22 @@ func (p *player) add(ctx context.Context, at int, next pair) {
 	}
 }
 
+// reruns is how often a service's cell that proved nothing is played again. What was
+// violated once stays violated: no rerun turns it green.
+const reruns = 2
+
+func (p *player) playAgain(ctx context.Context, next pair) (results.Cell, *history.History) {
+	cell, h := playCell(ctx, p.cfg, p.watch, p.prefix, next)
+	for n := 0; n < reruns && next.service != nil && provedNothing(cell) && ctx.Err() == nil; n++ {
+		cell, h = playCell(ctx, p.cfg, p.watch, p.prefix, next)
+	}
+	return cell, h
+}
+
+func provedNothing(c results.Cell) bool {
+	return c.Status == results.CouldNotRun || c.Status == results.Judged && c.Verdict == string(check.Inconclusive)
+}
+
 // placed is a pair and its place in the document.
 type placed struct {
 	pair
@@ -120,10 +164,14 @@ type placed struct {
 // sorted tells apart how cells use a machine. Those with tight margins come
 // first and by themselves: the load of others must not be taken for the target's
 // slowness. Those that last by themselves mostly sleep, and have wide margins;
-// the longest begin first, beside all others.
-func sorted(pairs []pair) (alone, asleep, others []placed) {
+// the longest begin first, beside all others. A service's cells come when all others
+// are over.
+func sorted(pairs []pair) (alone, asleep, others []placed, services map[*Service][]placed) {
+	services = map[*Service][]placed{}
 	for i, p := range pairs {
 		switch set := p.scenario.Setting; {
+		case p.service != nil:
+			services[p.service] = append(services[p.service], placed{p, i})
 		case set.Alone:
 			alone = append(alone, placed{p, i})
 		case set.Takes > 0:
@@ -135,7 +183,7 @@ func sorted(pairs []pair) (alone, asleep, others []placed) {
 	slices.SortStableFunc(asleep, func(a, b placed) int {
 		return cmp.Compare(b.scenario.Setting.Takes, a.scenario.Setting.Takes)
 	})
-	return alone, asleep, others
+	return alone, asleep, others, services
 }
 
 // runPrefix is random and not seeded: two runs with one seed may share a store.

@@ -37,6 +37,7 @@ type script struct {
 	proxy    *faultproxy.Proxy   // nil if the store has no connection to cut
 	sentinel *sentinel           // nil where nobody else can reach the store
 	calm     calm                // of a target whose waiting nobody sees
+	counted  func() int          // store commands, where the proxy is not this cell's alone; nil: it is
 
 	disturbances []disturbed // that act now
 
@@ -99,7 +100,7 @@ func (sc *script) begin(a *target.Attempt) (context.Context, error) {
 func (sc *script) answer(a target.Attempt, r target.Response) {
 	sc.rec.Record(history.Event{Kind: history.Answer, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
 		Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref,
-		Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: sc.hide(r.Detail)})
+		Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: sc.hide(r.Detail), Status: r.Status})
 }
 
 func (sc *script) Await(ctx context.Context, cond func([]history.Event) bool) error {
@@ -204,6 +205,9 @@ func (sc *script) play(ctx context.Context, on scenarios.Stage, timeout time.Dur
 // commands counts what clients sent: at the proxy, or where there is none, the
 // calls of the ports.
 func (sc *script) commands(h *history.History) int {
+	if sc.counted != nil {
+		return sc.counted()
+	}
 	if sc.proxy != nil {
 		return sc.proxy.Commands()
 	}

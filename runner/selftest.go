@@ -30,7 +30,7 @@ func Selftest(cfg Config, run results.Run) *results.Matrix {
 func elsewhere(cfg Config, run results.Run, m results.Missed) bool {
 	i := slices.IndexFunc(cfg.Targets, func(e impl.Entry) bool { return e.Name == m.Target })
 	return slices.ContainsFunc(scenarios.All(), func(s scenarios.Scenario) bool {
-		p := pair{s, cfg.Targets[i]}
+		p := pair{scenario: s, entry: cfg.Targets[i]}
 		touched := s.Lacked(p.entry.Lacks, m.Invariant, met(s, coordinatorConfig(cfg, p)))
 		return slices.ContainsFunc(touched, func(l check.Lack) bool { return string(l.Stress) == m.Stress }) &&
 			!slices.ContainsFunc(run.Cells, func(c results.Cell) bool {
@@ -43,7 +43,7 @@ func find(cfg Config, c results.Cell) (pair, bool) {
 	for _, s := range cfg.Scenarios {
 		for _, e := range cfg.Targets {
 			if s.Name == c.Scenario && e.Name == c.Target {
-				return pair{s, e}, true
+				return pair{scenario: s, entry: e}, true
 			}
 		}
 	}

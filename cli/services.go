@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/idemrace/idemrace/config"
+	"github.com/idemrace/idemrace/results"
+	"github.com/idemrace/idemrace/runner"
+	"github.com/idemrace/idemrace/store/backend"
+)
+
+// targetFlags say which services are raced.
+type targetFlags struct {
+	config string
+	names  []string
+	dryRun bool
+	budget time.Duration
+}
+
+func (f *targetFlags) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.config, "config", "", "race the services that this `file` describes (idemrace init writes one)")
+	fs.StringSliceVar(&f.names, "target", nil, "race the running service at this `URL`; with --config: only these of its targets, by name")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "print the requests that services would be sent, and send none")
+	fs.DurationVar(&f.budget, "budget", 0, "begin no cell after this `time`; what finds most in a second goes first")
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+}
+
+// wanted: services are raced, and coordinators only if they are named.
+func (f *targetFlags) wanted() bool { return f.config != "" || len(f.names) > 0 }
+
+// load reads the configuration, or makes one of the URLs.
+func (f *targetFlags) load(a *app, remote bool) (config.Config, error) {
+	cfg, err := f.read(a)
+	if err != nil {
+		return cfg, err
+	}
+	if away := cfg.Remote(); len(away) > 0 && !remote {
+		return cfg, usage("%s is not on this machine; --allow-remote lets it be raced: it will be sent requests that charge", strings.Join(away, ", "))
+	}
+	return cfg, nil
+}
+
+func (f *targetFlags) read(a *app) (config.Config, error) {
+	lookup := func(name string) (string, bool) { v, ok := a.env[name]; return v, ok }
+	if f.config != "" {
+		cfg, err := config.Load(f.config, lookup)
+		if err != nil {
+			return cfg, usage("%v", err)
+		}
+		return f.choose(cfg)
+	}
+	var all config.Config
+	for _, url := range f.names {
+		if !strings.Contains(url, "://") {
+			return all, usage("--target %s is no URL; write e.g. --target http://127.0.0.1:8080/charges, or give --config FILE, which names targets", url)
+		}
+		cfg, err := config.Simple(url)
+		if err != nil {
+			return all, usage("--target %s: %v", url, err)
+		}
+		all.Targets = append(all.Targets, cfg.Targets...)
+	}
+	return distinct(all)
+}
+
+// distinct refuses two targets of one name.
+func distinct(cfg config.Config) (config.Config, error) {
+	for i, t := range cfg.Targets {
+		if slices.ContainsFunc(cfg.Targets[:i], func(o config.Service) bool { return o.Name == t.Name }) {
+			return cfg, usage("two targets are named %s; a configuration can name them apart: idemrace init", t.Name)
+		}
+	}
+	return cfg, nil
+}
+
+// choose keeps the targets that are named.
+func (f *targetFlags) choose(cfg config.Config) (config.Config, error) {
+	if len(f.names) == 0 {
+		return cfg, nil
+	}
+	var known []string
+	for _, t := range cfg.Targets {
+		known = append(known, t.Name)
+	}
+	for _, name := range f.names {
+		if !slices.Contains(known, name) {
+			return cfg, about("target", unknown("target", name, known, f.config))
+		}
+	}
+	cfg.Targets = slices.DeleteFunc(cfg.Targets, func(t config.Service) bool { return !slices.Contains(f.names, t.Name) })
+	return cfg, nil
+}
+
+// withServices opens what the configuration describes, runs, and closes it.
+func (a *app) withServices(ctx context.Context, services config.Config, cfg runner.Config, run func(runner.Config) *repeats) (done *repeats, err error) {
+	defer func() {
+		for _, s := range slices.Backward(cfg.Services) {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	for _, t := range services.Targets {
+		s, err := runner.OpenService(ctx, runner.ServiceConfig{Service: t, Dir: services.Dir, Environ: a.environ(),
+			Hide: hiding(cfg.Backend, services.Secrets), Backend: cfg.Backend})
+		if err != nil && ctx.Err() != nil {
+			return neverRan(cfg), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w", err)
+		}
+		cfg.Services = append(cfg.Services, s)
+	}
+	return run(cfg), nil
+}
+
+// accept marks the known findings of a run.
+func accept(run *results.Run, services config.Config) {
+	var known []results.Acceptance
+	for _, k := range services.Accept {
+		known = append(known, results.Acceptance{Invariant: k.Invariant, Scenario: k.Scenario, Target: k.Target, Reason: k.Reason, Until: k.Until})
+	}
+	if len(known) > 0 {
+		run.Accept(known, time.Now())
+	}
+}
+
+// environ is the environment as processes take it.
+func (a *app) environ() []string {
+	var lines []string
+	for name, value := range a.env {
+		lines = append(lines, name+"="+value)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// hiding takes secrets out of a text: the store's password, and what came from the
+// environment by the configuration.
+func hiding(b *backend.Backend, secrets []string) func(string) string {
+	longest := slices.Clone(secrets)
+	slices.SortFunc(longest, func(x, y string) int { return len(y) - len(x) })
+	var pairs []string
+	for _, s := range longest {
+		pairs = append(pairs, s, "…")
+	}
+	r := strings.NewReplacer(pairs...)
+	return func(text string) string { return b.Hide(r.Replace(text)) }
+}
