@@ -204,11 +204,16 @@ func (v *view) reported(c *charge) bool {
 	}
 	a := c.attempt()
 	if a == nil {
-		return v.somebody(c, func(x *attempt) bool { return x.answered(history.UnknownOutcome) })
+		return v.somebody(c, v.unsure)
 	}
-	return a.answered(history.UnknownOutcome) || slices.ContainsFunc(a.ops, func(o *op) bool {
+	return v.unsure(a) || slices.ContainsFunc(a.ops, func(o *op) bool {
 		return o.call.Op == history.OpSettle && o.call.State == string(store.Unknown) && o.ret.Applied
 	})
+}
+
+// unsure: the client knows that it does not know. Over HTTP an error is that, too.
+func (v *view) unsure(a *attempt) bool {
+	return a.answered(history.UnknownOutcome) || v.header.Remote && a.answered(history.Error)
 }
 
 // somebody: it is not known whose charge it is, but it may be that of such a one.

@@ -15,9 +15,17 @@ import (
 // reproduce is the command that shows the blamed cells again, on the store that
 // served and with everything that was asked for.
 func reproduce(cmd *cobra.Command, run results.Run, blamed []results.Cell) string {
-	scenarios, targets := involved(blamed)
-	words := []string{cmd.Root().CommandPath() + " run", "--scenario", shellWord(strings.Join(scenarios, ",")), "--impl", shellWord(strings.Join(targets, ",")),
-		"--store", shellWord(storeWord(run.Store)), "--seed", fmt.Sprint(run.Seed)}
+	scenarios, impls, services := involved(blamed)
+	words := []string{cmd.Root().CommandPath() + " run", "--scenario", shellWord(strings.Join(scenarios, ","))}
+	if len(impls) > 0 {
+		words = append(words, "--impl", shellWord(strings.Join(impls, ",")))
+	}
+	if len(services) > 0 && run.Config != "" {
+		words = append(words, "--config", shellWord(run.Config), "--target", shellWord(strings.Join(services, ",")))
+	} else if len(services) > 0 {
+		words = append(words, spelt(cmd.Flags().Lookup("target")))
+	}
+	words = append(words, "--store", shellWord(storeWord(run.Store)), "--seed", fmt.Sprint(run.Seed))
 	again := []string{"redis-image", "allow-remote", "store-policy", "lease", "retention", "wait-limit", "repeat", "parallel", "timeout", "gate"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed && slices.Contains(again, f.Name) {
@@ -27,16 +35,21 @@ func reproduce(cmd *cobra.Command, run results.Run, blamed []results.Cell) strin
 	return strings.Join(words, " ")
 }
 
-func involved(cells []results.Cell) (scenarios, targets []string) {
-	for _, c := range cells {
-		if !slices.Contains(scenarios, c.Scenario) {
-			scenarios = append(scenarios, c.Scenario)
-		}
-		if !slices.Contains(targets, c.Target) {
-			targets = append(targets, c.Target)
+func involved(cells []results.Cell) (scenarios, impls, services []string) {
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
 		}
 	}
-	return scenarios, targets
+	for _, c := range cells {
+		add(&scenarios, c.Scenario)
+		if c.Service {
+			add(&services, c.Target)
+		} else {
+			add(&impls, c.Target)
+		}
+	}
+	return scenarios, impls, services
 }
 
 // storeWord names the store that served, never with a password.
@@ -54,6 +67,9 @@ func spelt(f *pflag.Flag) string {
 		return "--" + f.Name
 	case f.Name == "gate", f.Value.Type() == "bool":
 		return "--" + f.Name + "=" + value
+	}
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		value = strings.Join(list.GetSlice(), ",")
 	}
 	return "--" + f.Name + " " + shellWord(value)
 }

@@ -114,6 +114,7 @@ func (a *app) run(cmd *cobra.Command, f runFlags) error {
 		return err
 	}
 	done.worst.Gate = f.output.gate.word()
+	done.worst.Config = f.target.config
 	accept(&done.worst, services)
 	saving := done.save(f.save)
 	if err := errors.Join(saving, out.write(done.worst)); err != nil {

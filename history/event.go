@@ -130,6 +130,7 @@ type Header struct {
 	Inspected   bool      `json:"inspected,omitempty"` // the store's operations and records were recorded
 	Marker      bool      `json:"marker,omitempty"`    // answers say whether they are replays
 	Releases    bool      `json:"releases,omitempty"`  // policy: a transient failure frees the key
+	Remote      bool      `json:"remote,omitempty"`    // an HTTP service: an error (5xx) tells its client nothing for certain
 	Controls    []Control `json:"controls,omitempty"`
 }
 

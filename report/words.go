@@ -310,6 +310,9 @@ func reason(c results.Cell, f results.Finding) string {
 	case f.Expected == "violated":
 		return because(line, f.Because) + " (expected)"
 	}
+	if c.Service {
+		return because(line, f.Because) + " (no claim is made of it here)"
+	}
 	return because(line, f.Because) + " (known of it; not shown each time)"
 }
 
@@ -330,8 +333,20 @@ func reproduce(run results.Run, c results.Cell, opt Options) string {
 	if store == "url" {
 		store = run.Store.Address
 	}
-	return fmt.Sprintf("%s run --scenario %s --impl %s --store %s --seed %d",
-		cmp.Or(clean(opt.Command), "idemrace"), quoted(c.Scenario), quoted(c.Target), quoted(store), run.Seed)
+	which := "--impl " + quoted(c.Target)
+	if c.Service {
+		which = strings.TrimSpace(configured(run) + " --target " + quoted(c.Target))
+	}
+	return fmt.Sprintf("%s run --scenario %s %s --store %s --seed %d",
+		cmp.Or(clean(opt.Command), "idemrace"), quoted(c.Scenario), which, quoted(store), run.Seed)
+}
+
+// configured is the flag that names the file which describes the services.
+func configured(run results.Run) string {
+	if run.Config == "" {
+		return ""
+	}
+	return "--config " + quoted(run.Config)
 }
 
 // quoted makes a word safe to paste into a shell.

@@ -41,6 +41,7 @@ type Run struct {
 	Store       Store         `json:"store"`
 	Cells       []Cell        `json:"cells"`
 	Summary     Summary       `json:"summary"`
+	Config      string        `json:"config,omitempty"`            // the file that describes the services
 	Observed    []Observation `json:"observed,omitempty"`          // how services answer
 	Stale       []string      `json:"stale_acceptances,omitempty"` // what is wrong with the list of known findings
 	LeftOut     []string      `json:"left_out,omitempty"`          // scenarios for which the budget had no time

@@ -19,7 +19,7 @@ var errInterrupted = errors.New("interrupted")
 func playCell(ctx context.Context, cfg Config, w *watch, run string, p pair) (results.Cell, *history.History) {
 	cell := results.Cell{Scenario: p.scenario.Name, Title: p.scenario.Title, Target: p.entry.Name,
 		AtLeastOnce: p.scenario.AtLeastOnce, Service: p.service != nil,
-		Attempts:    []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
+		Attempts: []results.Attempt{}, Charges: []results.Charge{}, Findings: []results.Finding{}, Controls: []results.Control{}}
 	if why := unable(cfg, p); why != "" {
 		return notRun(cell, results.NotApplicable, why), nil
 	}

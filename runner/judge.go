@@ -71,7 +71,7 @@ func judge(cell *results.Cell, h *history.History, p pair, met func(check.Need) 
 			f.Verdict, f.Because = check.Inconclusive, late.Error()
 		}
 		want := results.ExpectNone
-		if v, known := p.scenario.Expect(p.entry.Lacks, f.Invariant, met); known {
+		if v, known := p.scenario.Expect(p.entry.Lacks, f.Invariant, met); known && p.claims(f.Invariant) {
 			want = string(v)
 		}
 		got := results.Finding{Invariant: f.Invariant, Verdict: string(f.Verdict), Expected: want, Because: f.Because, Events: f.Events}

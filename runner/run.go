@@ -148,6 +148,9 @@ func (p *player) playAgain(ctx context.Context, next pair) (results.Cell, *histo
 	for n := 0; n < reruns && next.service != nil && provedNothing(cell) && ctx.Err() == nil; n++ {
 		cell, h = playCell(ctx, p.cfg, p.watch, p.prefix, next)
 	}
+	if cell.Status == results.CouldNotRun && strings.HasPrefix(cell.Why, tooShort) {
+		cell.Status = results.NotApplicable // three times: it is the scenario, and not this machine
+	}
 	return cell, h
 }
 

@@ -41,7 +41,7 @@ var _ scene = (*serviceStage)(nil)
 // settled is how long nothing must have happened for everybody to be where it will
 // be: far longer than a handler takes from its socket to its store, or to the
 // provider.
-const settled = 150 * time.Millisecond
+const settled = 100 * time.Millisecond
 
 func newServiceStage(ctx context.Context, cfg Config, p pair) (st *serviceStage, err error) {
 	svc := p.service
@@ -101,11 +101,14 @@ func serviceHeader(cfg Config, p pair) history.Header {
 		Schema: history.Schema, Scenario: p.scenario.Name, Target: p.entry.Name, Seed: cfg.Seed,
 		Policy: prof.StoreDown, LeaseMS: prof.Lease.Milliseconds(), RetentionMS: prof.Retention.Milliseconds(),
 		HonoursKeys: set.HonoursKeys || p.service.cfg.Service.Provider.HonoursKeys, Marker: prof.ReplayMarker != "",
-		Releases: prof.Errors == httptarget.ErrorsReleased,
+		Releases: prof.Errors == httptarget.ErrorsReleased, Remote: true,
 	}
 	for _, c := range countable(p) {
-		if c.Name == "execution" {
+		switch {
+		case c.Name == "execution":
 			c.Name = "provider-call" // nobody sees the service's own code run
+		case c.Name == "overlap" && waitsForLease(p.scenario):
+			continue // whoever ends its call before its lease does has answered by then
 		}
 		h.Controls = append(h.Controls, c)
 	}
@@ -242,7 +245,11 @@ func (st *serviceStage) Pause(worker string, afterCalls int) error {
 		return fmt.Errorf("%w: count a worker's store calls", scenarios.ErrUnable)
 	}
 	st.hurt = true
-	return st.svc.crew.Pause(worker)
+	if err := st.svc.crew.Pause(worker); err != nil {
+		return err
+	}
+	st.Fault("worker-paused", worker, 1, 0) // a stopped process stands still wherever it is
+	return nil
 }
 
 func (st *serviceStage) Resume(worker string) error { return st.svc.crew.Resume(worker) }

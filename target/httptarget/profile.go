@@ -75,8 +75,6 @@ func (p Profile) check() error {
 		}
 	}
 	switch {
-	case p.Waits && len(p.InFlight) > 0:
-		return fmt.Errorf("profile: a duplicate in flight waits, or is answered %v; not both", p.InFlight)
 	case p.StoreDown != "" && p.StoreDown != StoreOpen && p.StoreDown != StoreClosed:
 		return fmt.Errorf("profile.store-down: %q is neither open nor closed", p.StoreDown)
 	case p.Errors != "" && p.Errors != ErrorsCached && p.Errors != ErrorsReleased:
@@ -89,7 +87,7 @@ func (p Profile) check() error {
 
 // situation is what the classification knows besides the status.
 type situation struct {
-	rival bool // the key has come with another payload before
+	rival bool // the key has come with several payloads
 	key   string
 	retry bool // the answer says when to try again
 }
@@ -127,8 +125,6 @@ func (p Profile) word(status int, s situation) string {
 // inProgress: the status of a duplicate while the first runs.
 func (p Profile) inProgress(status int) bool {
 	switch {
-	case p.Waits:
-		return false
 	case len(p.InFlight) > 0:
 		return slices.Contains(p.InFlight, status)
 	}

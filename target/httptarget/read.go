@@ -33,7 +33,7 @@ func (x Exchange) at(place string) (value string, ok bool) {
 func (c *Cell) read(a target.Attempt, r ready, x Exchange) target.Response {
 	_, retry := x.at(headerPlace + "Retry-After")
 	out := target.Response{Status: x.Status,
-		Answer: c.t.cfg.Profile.word(x.Status, situation{rival: r.rival, key: r.key, retry: retry})}
+		Answer: c.t.cfg.Profile.word(x.Status, situation{rival: c.rivals(a), key: r.key, retry: retry})}
 	if out.Answer != history.OK {
 		out.Detail = fmt.Sprintf("%d %s", x.Status, beginning(x.Body))
 		if where, ok := x.at(headerPlace + "Location"); ok && x.Status < 400 {

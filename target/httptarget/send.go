@@ -42,7 +42,6 @@ type ready struct {
 	req    *http.Request
 	cancel context.CancelFunc
 	key    string // on the wire
-	rival  bool
 }
 
 var errPatience = errors.New("the client's patience was over")
@@ -78,7 +77,8 @@ func (c *Cell) request(ctx context.Context, a target.Attempt, gate *gate) (ready
 		req.Host = host
 	}
 	c.keep(a.Number, Exchange{Request: hidden(text).text()})
-	return ready{req, cancel, text.header.Get(c.t.cfg.Request.KeyHeader), c.rival(a)}, nil
+	c.sends(a)
+	return ready{req, cancel, text.header.Get(c.t.cfg.Request.KeyHeader)}, nil
 }
 
 // do sends and reads the answer.

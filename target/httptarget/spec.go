@@ -61,8 +61,8 @@ type Answer struct {
 // and no verdict. See Named for those that are known.
 type Profile struct {
 	Name string `yaml:"name,omitempty"` // any, ietf, stripe; the others' fields change that one's
-	// InFlight are the statuses of a duplicate while the first runs; Waits: none, it
-	// waits for the first one's answer.
+	// InFlight are the statuses of a duplicate while the first runs. Waits: it waits
+	// for the first one's answer, for WaitLimit, and is told one of them after that.
 	InFlight []int `yaml:"in-flight,omitempty"`
 	Waits    bool  `yaml:"waits,omitempty"`
 	Reuse    []int `yaml:"reuse,omitempty"` // of a key that comes with another payload

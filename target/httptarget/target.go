@@ -115,7 +115,7 @@ func mustRender(t *Target) string {
 
 // In is the target as one cell sees it. Vars go before the configuration's.
 func (t *Target) In(n *Names, vars map[string]string) *Cell {
-	return &Cell{t: t, names: n, vars: vars, refVars: map[string]map[string]string{}, exchanges: map[int]Exchange{}, first: map[string]string{}}
+	return &Cell{t: t, names: n, vars: vars, refVars: map[string]map[string]string{}, exchanges: map[int]Exchange{}, payloads: map[string]map[string]bool{}}
 }
 
 // Idle blocks until no request is under way.
@@ -167,7 +167,7 @@ type Cell struct {
 	mu        sync.Mutex
 	refVars   map[string]map[string]string // by ref
 	exchanges map[int]Exchange             // by attempt
-	first     map[string]string            // by tenant, operation and key: the payload that came first
+	payloads  map[string]map[string]bool   // by tenant, operation and key: what was sent under it
 	wrote     func(attempt int)
 }
 
@@ -184,15 +184,24 @@ func (c *Cell) SetVars(ref string, vars map[string]string) {
 	c.refVars[ref] = vars
 }
 
-// rival reports whether the key has come with another payload before, and
-// remembers the first.
-func (c *Cell) rival(a target.Attempt) bool {
+// under is a key with all that scopes it.
+func under(a target.Attempt) string { return fmt.Sprintf("%q %q %q", a.Tenant, a.Operation, a.Key) }
+
+// sends remembers what is sent under a key.
+func (c *Cell) sends(a target.Attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	id := fmt.Sprintf("%q %q %q", a.Tenant, a.Operation, a.Key)
-	payload := fmt.Sprint(a.Ref, a.Amount)
-	if _, known := c.first[id]; !known {
-		c.first[id] = payload
+	id := under(a)
+	if c.payloads[id] == nil {
+		c.payloads[id] = map[string]bool{}
 	}
-	return c.first[id] != payload
+	c.payloads[id][fmt.Sprint(a.Ref, a.Amount)] = true
+}
+
+// rivals reports whether the key has come with several payloads: which of them is
+// the first is for the service to say.
+func (c *Cell) rivals(a target.Attempt) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.payloads[under(a)]) > 1
 }
