@@ -303,6 +303,8 @@ func reason(c results.Cell, f results.Finding) string {
 	switch {
 	case surprising(f) && f.Verdict == "held":
 		return "UNEXPECTED " + line + " held, but must be violated here: the race was not caught, or the target got better"
+	case surprising(f) && c.Service:
+		return "FAILS " + because(line, f.Because)
 	case surprising(f):
 		return "UNEXPECTED " + because(line, f.Because)
 	case f.Verdict != "violated":

@@ -74,6 +74,11 @@ func (p Profile) check() error {
 			}
 		}
 	}
+	for _, mark := range p.Unknown {
+		if i := strings.LastIndex(mark, "="); i <= 0 {
+			return fmt.Errorf("profile.unknown: %q; write PLACE=VALUE, e.g. code=outcome_unknown", mark)
+		}
+	}
 	switch {
 	case p.StoreDown != "" && p.StoreDown != StoreOpen && p.StoreDown != StoreClosed:
 		return fmt.Errorf("profile.store-down: %q is neither open nor closed", p.StoreDown)

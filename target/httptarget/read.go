@@ -3,6 +3,7 @@ package httptarget
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -29,11 +30,23 @@ func (x Exchange) at(place string) (value string, ok bool) {
 	return found.String(), found.Exists() && found.Type != gjson.Null
 }
 
+// has: one of the marks, PLACE=VALUE, is there.
+func (x Exchange) has(marks []string) bool {
+	return slices.ContainsFunc(marks, func(mark string) bool {
+		i := strings.LastIndex(mark, "=")
+		value, ok := x.at(mark[:max(i, 0)])
+		return i > 0 && ok && value == mark[i+1:]
+	})
+}
+
 // read puts an answer in the words of package history.
 func (c *Cell) read(a target.Attempt, r ready, x Exchange) target.Response {
 	_, retry := x.at(headerPlace + "Retry-After")
 	out := target.Response{Status: x.Status,
 		Answer: c.t.cfg.Profile.word(x.Status, situation{rival: c.rivals(a), key: r.key, retry: retry})}
+	if out.Answer != history.OK && x.has(c.t.cfg.Profile.Unknown) {
+		out.Answer = history.UnknownOutcome
+	}
 	if out.Answer != history.OK {
 		out.Detail = fmt.Sprintf("%d %s", x.Status, beginning(x.Body))
 		if where, ok := x.at(headerPlace + "Location"); ok && x.Status < 400 {

@@ -66,6 +66,9 @@ type Profile struct {
 	InFlight []int `yaml:"in-flight,omitempty"`
 	Waits    bool  `yaml:"waits,omitempty"`
 	Reuse    []int `yaml:"reuse,omitempty"` // of a key that comes with another payload
+	// Unknown marks an answer that says that the outcome is not known, whatever its
+	// status: PLACE=VALUE, e.g. code=outcome_unknown.
+	Unknown []string `yaml:"unknown,omitempty"`
 	// MissingKey are the statuses of a request without a key; empty: it may be served.
 	MissingKey []int `yaml:"missing-key,omitempty"`
 	// StoreDown is open (serve unprotected), closed (refuse), or "": not said.
