@@ -50,11 +50,11 @@ const (
 // After, hold-after, fail-after or answer. A call already arrived commits
 // whatever becomes of its caller, as a real provider's does.
 type Behaviour struct {
-	Before    time.Duration `json:"before_ns,omitempty"`  // delay before the charge commits
-	After     time.Duration `json:"after_ns,omitempty"`   // delay between commit and answer
-	Hold      bool          `json:"hold,omitempty"`       // wait for Release before the commit
-	HoldAfter bool          `json:"hold_after,omitempty"` // wait for Release after the commit
-	Fail      Fail          `json:"fail,omitempty"`
+	Before    time.Duration `json:"before_ns,omitempty" yaml:"before,omitempty"`      // delay before the charge commits
+	After     time.Duration `json:"after_ns,omitempty" yaml:"after,omitempty"`        // delay between commit and answer
+	Hold      bool          `json:"hold,omitempty" yaml:"hold,omitempty"`             // wait for Release before the commit
+	HoldAfter bool          `json:"hold_after,omitempty" yaml:"hold-after,omitempty"` // wait for Release after the commit
+	Fail      Fail          `json:"fail,omitempty" yaml:"fail,omitempty"`
 }
 
 // Call is a request to the provider.

@@ -24,7 +24,9 @@ const (
 )
 
 // LoseReply is the step "the next such command is applied, and its reply is lost".
-type LoseReply struct{ Of Of }
+type LoseReply struct {
+	Of Of `yaml:"of,omitempty"`
+}
 
 func (l LoseReply) String() string {
 	return fmt.Sprintf("the reply of the next %s will be lost: it is applied, and the connection is cut", l.Of)
@@ -39,7 +41,9 @@ func (l LoseReply) Play(_ context.Context, st Stage) error {
 }
 
 // CutBefore is the step "such commands do not reach the store".
-type CutBefore struct{ Of Of }
+type CutBefore struct {
+	Of Of `yaml:"of,omitempty"`
+}
 
 func (c CutBefore) String() string {
 	return fmt.Sprintf("no %s reaches the store from now on: its connection is cut", c.Of)
@@ -54,7 +58,9 @@ func (c CutBefore) Play(_ context.Context, st Stage) error {
 }
 
 // HoldStore is the step "such commands are held on the way to the store".
-type HoldStore struct{ Of Of }
+type HoldStore struct {
+	Of Of `yaml:"of,omitempty"`
+}
 
 func (h HoldStore) String() string {
 	return fmt.Sprintf("every %s is held on its way to the store", h.Of)
@@ -71,7 +77,9 @@ func (h HoldStore) Play(_ context.Context, st Stage) error {
 // SlowStore is the step "every reply of the store comes late": the amplifier. A
 // window between looking and setting is microseconds wide; so it is as wide as
 // this.
-type SlowStore struct{ By time.Duration }
+type SlowStore struct {
+	By time.Duration `yaml:"by,omitempty"`
+}
 
 func (s SlowStore) String() string {
 	return fmt.Sprintf("every reply of the store comes %d ms late", s.By.Milliseconds())

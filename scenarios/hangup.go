@@ -3,7 +3,9 @@ package scenarios
 import "context"
 
 // HangUp is the step "a client stops waiting for its answer".
-type HangUp struct{ Client string }
+type HangUp struct {
+	Client string `yaml:"client,omitempty"`
+}
 
 func (h HangUp) String() string { return h.Client + " hangs up" }
 

@@ -9,8 +9,8 @@ import (
 
 // Many is the step "many clients send, each with a key of its own".
 type Many struct {
-	Client string // clients are named Client1, Client2, …
-	Keys   int
+	Client string `yaml:"client,omitempty"` // clients are named Client1, Client2, …
+	Keys   int    `yaml:"keys,omitempty"`
 }
 
 func (m Many) String() string {

@@ -8,7 +8,9 @@ import (
 
 // Pass is the step "time goes by". Only what is about real time uses it; to make
 // a race, wait for an event.
-type Pass struct{ For time.Duration }
+type Pass struct {
+	For time.Duration `yaml:"for,omitempty"`
+}
 
 func (p Pass) String() string { return fmt.Sprintf("%d ms go by", p.For.Milliseconds()) }
 

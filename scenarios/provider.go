@@ -12,10 +12,10 @@ import (
 
 // Release is the step "the provider goes on": one held call by number, or all.
 type Release struct {
-	Call   int  // this one (1 is the first that arrived)
-	IfMade bool // nothing to do if that call is not held: a careful target does not make it
-	All    bool // all that are held, and nothing is held any more
-	InTurn bool // All, but one after the other: each is answered before the next goes on
+	Call   int  `yaml:"call,omitempty"`    // this one (1 is the first that arrived)
+	IfMade bool `yaml:"if-made,omitempty"` // nothing to do if that call is not held: a careful target does not make it
+	All    bool `yaml:"all,omitempty"`     // all that are held, and nothing is held any more
+	InTurn bool `yaml:"in-turn,omitempty"` // All, but one after the other: each is answered before the next goes on
 }
 
 // String is e.g. "the provider lets call 2 go on".

@@ -21,20 +21,20 @@ const (
 
 // Send is the step "a client sends a request"; it does not wait for the answer.
 type Send struct {
-	Client    string
-	Worker    string
-	Tenant    string
-	Operation string
-	Key       string
-	EmptyKey  bool // the empty key, which Key cannot say
-	Ref       string
-	Amount    int64
-	Pad       int           // bytes of ballast in the answer
-	Trace     string        // a trace id in the payload, which does not define the request
-	Reordered bool          // the payload's members in another order
-	After     time.Duration // pause before sending
-	Times     int           // that many clients at once, named Client1, Client2, …
-	Workers   []string      // they are sent to these in turn; none: all to Worker
+	Client    string        `yaml:"client,omitempty"`
+	Worker    string        `yaml:"worker,omitempty"`
+	Tenant    string        `yaml:"tenant,omitempty"`
+	Operation string        `yaml:"operation,omitempty"`
+	Key       string        `yaml:"key,omitempty"`
+	EmptyKey  bool          `yaml:"empty-key,omitempty"` // the empty key, which Key cannot say
+	Ref       string        `yaml:"ref,omitempty"`
+	Amount    int64         `yaml:"amount,omitempty"`
+	Pad       int           `yaml:"pad,omitempty"`       // bytes of ballast in the answer
+	Trace     string        `yaml:"trace,omitempty"`     // a trace id in the payload, which does not define the request
+	Reordered bool          `yaml:"reordered,omitempty"` // the payload's members in another order
+	After     time.Duration `yaml:"after,omitempty"`     // pause before sending
+	Times     int           `yaml:"times,omitempty"`     // that many clients at once, named Client1, Client2, …
+	Workers   []string      `yaml:"workers,omitempty"`   // they are sent to these in turn; none: all to Worker
 }
 
 // String is e.g. "50 ms later B sends key order-42, amount 100".

@@ -50,7 +50,9 @@ func (EndLeases) Play(ctx context.Context, st Stage) error {
 }
 
 // SetExpiry is the step "retention ends in d", by command; 0: it has ended.
-type SetExpiry struct{ In time.Duration }
+type SetExpiry struct {
+	In time.Duration `yaml:"in,omitempty"`
+}
 
 func (s SetExpiry) String() string {
 	if s.In <= 0 {

@@ -12,13 +12,13 @@ import (
 // WaitFor is the step "go on when this has happened": races are made by event,
 // not by sleep. All conditions given must be met.
 type WaitFor struct {
-	Calls    int    // that many calls have arrived at the provider, all told
-	Charges  int    // that many charges have been committed
-	Answered string // this client has its answer
-	Paused   string // this worker has met its pause
+	Calls    int    `yaml:"calls,omitempty"`    // that many calls have arrived at the provider, all told
+	Charges  int    `yaml:"charges,omitempty"`  // that many charges have been committed
+	Answered string `yaml:"answered,omitempty"` // this client has its answer
+	Paused   string `yaml:"paused,omitempty"`   // this worker has met its pause
 	// Placed: every attempt sent is answered, waiting, or at the provider. To
 	// wait for "n calls at the provider" would hang on a correct target.
-	Placed bool
+	Placed bool `yaml:"placed,omitempty"`
 }
 
 // String is e.g. "wait until 1 call has reached the provider".

@@ -6,7 +6,9 @@ import (
 )
 
 // Kill is the step "a worker dies".
-type Kill struct{ Worker string }
+type Kill struct {
+	Worker string `yaml:"worker,omitempty"`
+}
 
 func (k Kill) String() string { return "worker " + k.Worker + " dies" }
 
@@ -23,8 +25,8 @@ func (k Kill) Play(_ context.Context, st Stage) error {
 // machine. It stops before its next call, or once AfterCalls of its store calls
 // have been applied: the reply is there, but not seen yet.
 type Pause struct {
-	Worker     string
-	AfterCalls int
+	Worker     string `yaml:"worker,omitempty"`
+	AfterCalls int    `yaml:"after-calls,omitempty"`
 }
 
 func (p Pause) String() string {
@@ -53,7 +55,9 @@ func (p Pause) Play(_ context.Context, st Stage) error {
 }
 
 // Resume is the step "a frozen worker goes on".
-type Resume struct{ Worker string }
+type Resume struct {
+	Worker string `yaml:"worker,omitempty"`
+}
 
 func (r Resume) String() string { return "worker " + r.Worker + " goes on" }
 
