@@ -1,8 +1,11 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/url"
@@ -12,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -23,14 +27,30 @@ import (
 // Load reads a file. env is the environment. Errors name file, line and column,
 // and the next step.
 func Load(path string, env func(string) (string, bool)) (Config, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Config{}, fmt.Errorf("%s does not exist; idemrace init writes one", path)
-	}
+	text, err := read(path)
 	if err != nil {
 		return Config{}, err
 	}
 	return parse(text, path, filepath.Dir(path), env)
+}
+
+// sizeMax is one byte more than is taken: enough to see that it is too much, of
+// files without end too.
+const sizeMax = 1<<20 + 1
+
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist; idemrace init writes one", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory; give the file in it, e.g. %s", path, filepath.Join(path, "idemrace.yaml"))
+	}
+	return io.ReadAll(io.LimitReader(f, sizeMax))
 }
 
 // Parse is Load of a text that lies in dir.
@@ -40,79 +60,132 @@ func Parse(text []byte, dir string, env func(string) (string, bool)) (Config, er
 
 func parse(text []byte, file, dir string, env func(string) (string, bool)) (Config, error) {
 	cfg := Config{Dir: dir}
-	x := &expander{env: env}
-	err := strictyaml.Decode(text, &cfg, strictyaml.Options{File: file, Value: x.expand, Short: shortForms()})
-	if err != nil {
+	if err := refuseLive(text, file); err != nil {
 		return cfg, err
+	}
+	x := &expander{env: env, names: map[string]string{}}
+	at := places{file: file, all: map[string]place{}}
+	err := strictyaml.Decode(text, &cfg, strictyaml.Options{File: file, Value: x.expand, Short: shortForms(), Seen: at.seen})
+	if err == nil {
+		err = cfg.check(at)
 	}
 	cfg.Secrets = x.secrets
 	for i := range cfg.Targets {
 		cfg.Targets[i].beside(dir)
 	}
-	if err := cfg.check(); err != nil {
-		return cfg, fmt.Errorf("%s: %w", file, err)
-	}
-	return cfg, nil
+	return cfg, x.hide(err)
 }
 
 // expander replaces ${env:NAME}.
 type expander struct {
 	env     func(string) (string, bool)
 	secrets []string
+	names   map[string]string // of secrets
 }
 
 var (
 	reference = regexp.MustCompile(`\$?\$\{[^}]*\}`)
-	liveKey   = regexp.MustCompile(`\b[srp]k_live_[0-9A-Za-z]+`)
+	// liveKey is how keys of Stripe begin that move money. Other providers' do not say
+	// it of themselves.
+	liveKey = regexp.MustCompile(`(?:^|[^0-9A-Za-z])([srp]k_live_[0-9A-Za-z]+)`)
 )
+
+const liveKeyRefused = "this looks like a live key of Stripe's; give a test key, nothing here may move money"
+
+// refuseLive looks at the whole text, comments too: what lies in this file is read
+// by many.
+func refuseLive(text []byte, file string) error {
+	found := liveKey.FindSubmatchIndex(text)
+	if found == nil {
+		return nil
+	}
+	before := text[:found[2]]
+	return &strictyaml.Error{File: file, Line: 1 + bytes.Count(before, []byte("\n")),
+		Column: 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]), Text: liveKeyRefused}
+}
 
 // shortest is the length from which on a value of the environment is taken for a
 // secret: shorter ones would blot out half of a report.
 const shortest = 4
 
-// expand replaces each reference; $${ is a literal ${.
-func (x *expander) expand(text string) (string, error) {
+// expand replaces each reference; $${ is a literal ${. In a text for a shell, every
+// other ${ is the shell's.
+func (x *expander) expand(where, text string) (string, error) {
 	var failed error
 	out := reference.ReplaceAllStringFunc(text, func(m string) string {
-		if strings.HasPrefix(m, "$$") {
+		inside, isOurs := strings.CutPrefix(strings.TrimSuffix(m, "}"), "${env:")
+		switch {
+		case !isOurs && forShell(where) && !strings.HasPrefix(m, "$${env:"):
+			return m
+		case strings.HasPrefix(m, "$$"):
 			return m[1:]
+		case !isOurs:
+			failed = cmp.Or(failed, fmt.Errorf("%s: only ${env:NAME} is known; $${ is a literal ${", shown(m)))
+			return ""
 		}
-		value, err := x.value(strings.TrimSuffix(strings.TrimPrefix(m, "${"), "}"))
-		if err != nil && failed == nil {
-			failed = err
-		}
+		value, err := x.value(inside)
+		failed = cmp.Or(failed, err)
 		return value
 	})
-	if liveKey.MatchString(out) && failed == nil {
-		failed = errors.New("this looks like a live key of Stripe's; give a test key, nothing here may move money")
+	if failed == nil && liveKey.MatchString(out) {
+		failed = errors.New(liveKeyRefused)
 	}
 	return out, failed
 }
 
-func (x *expander) value(ref string) (string, error) {
-	rest, ok := strings.CutPrefix(ref, "env:")
-	if !ok {
-		return "", fmt.Errorf("${%s}: only ${env:NAME} is known; $${ is a literal ${", ref)
+// forShell: the field is run by sh -c.
+func forShell(where string) bool {
+	field := where[strings.LastIndexByte(where, '.')+1:]
+	return field == "command" || strings.Contains(where, ".workers.control.")
+}
+
+// hide takes secrets out of an error: a value that is refused is quoted in it.
+func (x *expander) hide(err error) error {
+	var e *strictyaml.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	name, otherwise, hasDefault := strings.Cut(rest, ":-")
+	longest := slices.Clone(x.secrets)
+	slices.SortFunc(longest, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, s := range longest {
+		pairs = append(pairs, s, "${env:"+x.names[s]+"}")
+	}
+	hidden := *e
+	hidden.Text = strings.NewReplacer(pairs...).Replace(e.Text)
+	return &hidden
+}
+
+func (x *expander) value(ref string) (string, error) {
+	name, otherwise, hasDefault := strings.Cut(ref, ":-")
 	value, set := x.env(name)
 	switch {
 	case !set && hasDefault:
 		return otherwise, nil
 	case !set:
-		return "", fmt.Errorf("%s is not set in the environment; set it, or write ${env:%s:-default}", name, name)
+		return "", fmt.Errorf("%s is not set in the environment; set it, or write ${env:%s:-default}", shown(name), shown(name))
 	}
-	if len(value) >= shortest && !slices.Contains(x.secrets, value) {
+	if len(value) >= shortest && x.names[value] == "" {
+		x.names[value] = name
 		x.secrets = append(x.secrets, value)
 	}
 	return value, nil
+}
+
+// shown is enough of a text to find it again.
+func shown(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 // shortForms let a name or a list stand for a mapping.
 func shortForms() map[reflect.Type]func(*yaml.Node) (*yaml.Node, error) {
 	as := func(field string) func(*yaml.Node) (*yaml.Node, error) {
 		return func(n *yaml.Node) (*yaml.Node, error) {
-			if n.Kind == yaml.MappingNode || n.Tag == "!!null" {
+			if n.Kind == yaml.MappingNode || n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 				return n, nil
 			}
 			return mapping(n, field), nil
@@ -170,6 +243,9 @@ func Simple(text string) (Config, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return Config{}, errors.New("this is no URL of a service; write e.g. http://127.0.0.1:8080/charges")
 	}
+	if liveKey.MatchString(text) {
+		return Config{}, errors.New(liveKeyRefused)
+	}
 	path := u.RequestURI()
 	s := Service{Name: u.Hostname(), Request: httptarget.Request{Path: path}, Store: Store{Kind: None},
 		Workers: worker.Spec{URLs: []string{u.Scheme + "://" + u.Host}}}
@@ -188,7 +264,13 @@ func (c Config) Remote() []string {
 		}
 	}
 	for _, s := range c.Targets {
-		for _, u := range append(slices.Clone(s.Workers.URLs), s.Effects.URL) {
+		urls := append(slices.Clone(s.Workers.URLs), s.Effects.URL)
+		for _, step := range slices.Concat(s.Setup, s.Teardown) {
+			if step.HTTP != nil {
+				urls = append(urls, step.HTTP.URL)
+			}
+		}
+		for _, u := range urls {
 			if parsed, err := url.Parse(u); err == nil {
 				add(parsed.Hostname())
 			}

@@ -1,8 +1,10 @@
 // Package strictyaml reads YAML that people write: what it does not know is an
 // error with file, line and column and the name that was meant.
 //
-// It decodes into structs by their yaml tags. It refuses unknown and repeated
-// fields, more than one document, and texts of a size that nobody writes.
+// It decodes into structs by their yaml tags; a field more in a struct is a field
+// more in the file. Anchors, aliases and merges (<<) work. It refuses unknown and
+// repeated fields, values that are left empty, more than one document, and texts of
+// a size that nobody writes, with and without aliases.
 package strictyaml
 
 import (
@@ -21,9 +23,12 @@ import (
 // Options of Decode.
 type Options struct {
 	File string // for messages
-	// Value is asked about every scalar, with ${env:NAME} for example; nil leaves all
-	// as they are.
-	Value func(text string) (string, error)
+	// Value is asked about every scalar, with ${env:NAME} for example; where is its
+	// field ("targets[0].name"). nil leaves all as they are.
+	Value func(where, text string) (string, error)
+	// Seen is told where each field stands, so that who checks the meaning afterwards
+	// can say it too; nil tells nobody.
+	Seen func(where string, line, column int)
 	// Short turns a short form of a type into its long one: a scalar into a mapping.
 	// It may return the node as it is.
 	Short map[reflect.Type]func(n *yaml.Node) (*yaml.Node, error)
@@ -70,8 +75,11 @@ func Decode(text []byte, v any, o Options) error {
 	case err != nil:
 		return d.syntax(err)
 	}
-	if err := dec.Decode(&more); err == nil {
+	switch err := dec.Decode(&more); {
+	case err == nil:
 		return d.at(&more, "a second document begins; one file holds one")
+	case !errors.Is(err, io.EOF):
+		return d.syntax(err)
 	}
 	if len(doc.Content) != 1 {
 		return &Error{File: o.File, Text: "the file is empty"}
@@ -99,10 +107,13 @@ func (d *decoder) at(n *yaml.Node, format string, args ...any) error {
 // value decodes a node into v; where is its field's name, for messages.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, where string) error {
 	if d.nodes++; d.nodes > nodesMax {
-		return d.at(n, "aliases unfold to more than %d values", nodesMax)
+		return d.tooMany(n)
 	}
 	if n.Kind == yaml.AliasNode {
 		return d.value(n.Alias, v, where)
+	}
+	if d.Seen != nil {
+		d.Seen(where, n.Line, n.Column)
 	}
 	if short := d.Short[v.Type()]; short != nil {
 		long, err := short(n)
@@ -150,28 +161,98 @@ func Fields(t reflect.Type) []string {
 }
 
 func (d *decoder) object(n *yaml.Node, v reflect.Value, where string) error {
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+	if null(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
 		return d.at(n, "%s must be a mapping of %s", named(where), strings.Join(Fields(v.Type()), ", "))
 	}
-	known, seen := fields(v.Type()), map[string]bool{}
-	for i := 0; i < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		at, ok := known[key.Value]
+	pairs, err := d.pairs(n, where)
+	if err != nil {
+		return err
+	}
+	known := fields(v.Type())
+	for _, p := range pairs {
+		at, ok := known[p.key.Value]
 		if !ok {
-			return d.unknown(key, where, Fields(v.Type()))
+			return d.unknown(p.key, where, Fields(v.Type()))
 		}
-		if seen[key.Value] {
-			return d.at(key, "%s stands twice", key.Value)
-		}
-		seen[key.Value] = true
-		if err := d.value(value, v.Field(at), join(where, key.Value)); err != nil {
+		if err := d.value(p.value, v.Field(at), join(where, p.key.Value)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// null is nothing after a colon, null, or ~. Quotes make a text of it.
+func null(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// pair is one line of a mapping.
+type pair struct{ key, value *yaml.Node }
+
+// pairs are a mapping's own, then those that << brings and it has not itself.
+func (d *decoder) pairs(n *yaml.Node, where string) (all []pair, err error) {
+	var merged []*yaml.Node
+	seen := map[string]bool{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		switch {
+		case key.Kind != yaml.ScalarNode:
+			return nil, d.at(key, "a name in %s must be plain text", named(where))
+		case key.Tag == "!!merge":
+			merged = append(merged, value)
+			continue
+		case seen[key.Value]:
+			return nil, d.at(key, "%s stands twice", key.Value)
+		}
+		seen[key.Value] = true
+		all = append(all, pair{key, value})
+	}
+	for _, from := range merged {
+		more, err := d.merged(from, where)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range more {
+			if !seen[p.key.Value] {
+				seen[p.key.Value] = true
+				all = append(all, p)
+			}
+		}
+	}
+	return all, nil
+}
+
+// merged are the pairs of what stands behind <<: a mapping, or a list of them, of
+// which the first wins.
+func (d *decoder) merged(n *yaml.Node, where string) ([]pair, error) {
+	if d.nodes++; d.nodes > nodesMax { // an anchor can hold itself
+		return nil, d.tooMany(n)
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return d.merged(n.Alias, where)
+	case yaml.MappingNode:
+		return d.pairs(n, where)
+	case yaml.SequenceNode:
+		var all []pair
+		for _, item := range n.Content {
+			more, err := d.merged(item, where)
+			if err != nil {
+				return nil, err
+			}
+			if d.nodes += len(more); d.nodes > nodesMax {
+				return nil, d.tooMany(n)
+			}
+			all = append(all, more...)
+		}
+		return all, nil
+	}
+	return nil, d.at(n, "<< takes a mapping, or a list of them")
+}
+
+func (d *decoder) tooMany(n *yaml.Node) error {
+	return d.at(n, "aliases unfold to more than %d values", nodesMax)
 }
 
 func join(where, name string) string {
@@ -200,23 +281,23 @@ func (d *decoder) unknown(key *yaml.Node, where string, names []string) error {
 }
 
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, where string) error {
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+	if null(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
 		return d.at(n, "%s must be a mapping of names to values", named(where))
 	}
+	pairs, err := d.pairs(n, where)
+	if err != nil {
+		return err
+	}
 	v.Set(reflect.MakeMap(v.Type()))
-	for i := 0; i < len(n.Content); i += 2 {
-		key := n.Content[i]
-		if v.MapIndex(reflect.ValueOf(key.Value)).IsValid() {
-			return d.at(key, "%s stands twice", key.Value)
-		}
+	for _, p := range pairs {
 		one := reflect.New(v.Type().Elem()).Elem()
-		if err := d.value(n.Content[i+1], one, join(where, key.Value)); err != nil {
+		if err := d.value(p.value, one, join(where, p.key.Value)); err != nil {
 			return err
 		}
-		v.SetMapIndex(reflect.ValueOf(key.Value), one)
+		v.SetMapIndex(reflect.ValueOf(p.key.Value), one)
 	}
 	return nil
 }
@@ -225,7 +306,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, where string) error {
 func (d *decoder) list(n *yaml.Node, v reflect.Value, where string) error {
 	items := n.Content
 	switch {
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!null":
+	case null(n):
 		return nil
 	case n.Kind != yaml.SequenceNode:
 		items = []*yaml.Node{n}
@@ -241,31 +322,43 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, where string) error {
 }
 
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, where string) error {
-	if n.Kind != yaml.ScalarNode {
+	switch {
+	case n.Kind != yaml.ScalarNode:
 		return d.at(n, "%s must be one value", named(where))
+	case null(n):
+		return d.at(n, `%s is left empty; leave the field out, or write ""`, named(where))
 	}
 	text := n.Value
 	if d.Value != nil {
 		var err error
-		if text, err = d.Value(text); err != nil {
+		if text, err = d.Value(where, text); err != nil {
 			return d.at(n, "%s: %v", where, err)
 		}
 	}
 	if why := set(v, text); why != "" {
-		return d.at(n, "%s: %q %s", where, text, why)
+		return d.at(n, "%s: %q %s", where, shown(n.Value), why) // as it stands: what Value made of it may be a secret
 	}
 	return nil
+}
+
+// shown is enough of a text to find it again.
+func shown(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 // set says what is wrong with a text for a type, "" if it was set.
 func set(v reflect.Value, text string) string {
 	switch t := v.Type(); {
 	case t == reflect.TypeFor[time.Duration]():
-		dur, err := time.ParseDuration(text)
-		if err != nil {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
 			return "is no time; write e.g. 500ms, 30s or 24h"
 		}
-		v.SetInt(int64(dur))
+		v.SetInt(int64(d))
 	case t == reflect.TypeFor[time.Time]():
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
@@ -275,10 +368,11 @@ func set(v reflect.Value, text string) string {
 	case t.Kind() == reflect.String:
 		v.SetString(text)
 	case t.Kind() == reflect.Bool:
-		if text != "true" && text != "false" {
+		yes, no := strings.EqualFold(text, "true"), strings.EqualFold(text, "false")
+		if !yes && !no {
 			return "is neither true nor false"
 		}
-		v.SetBool(text == "true")
+		v.SetBool(yes)
 	case t.Kind() == reflect.Int || t.Kind() == reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
