@@ -16,6 +16,7 @@ type explainFlags struct {
 	pick  pickFlags
 	store storeFlags
 	noRun bool
+	form  string
 }
 
 func (a *app) explainVerb() *cobra.Command {
@@ -26,7 +27,7 @@ func (a *app) explainVerb() *cobra.Command {
 		Long: "explain tells what a scenario does and why it matters, and then shows it: each\n" +
 			"coordinator is run on the spot, and drawn as a timeline of two panes. Left is what\n" +
 			"your test sees, right what the card sees.",
-		Example: "  idemrace explain in-flight\n  idemrace explain burst --impl cache\n  idemrace explain effect/silent-duplicate\n  idemrace explain wait",
+		Example: "  idemrace explain in-flight\n  idemrace explain burst --impl cache\n  idemrace explain effect/silent-duplicate\n  idemrace explain wait\n  idemrace explain in-flight --format yaml > mine.yaml",
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return completions(typed, a.explainable()), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -43,6 +44,7 @@ func (a *app) explainVerb() *cobra.Command {
 	f.pick.parallel = 1
 	f.store.add(cmd)
 	cmd.Flags().BoolVar(&f.noRun, "no-run", false, "tell only, run nothing")
+	cmd.Flags().StringVar(&f.form, "format", "", "yaml: print a scenario as `yaml`, as a start for one's own")
 	return cmd
 }
 
@@ -59,7 +61,15 @@ func (a *app) explainable() []string {
 }
 
 func (a *app) explain(cmd *cobra.Command, name string, f explainFlags) error {
-	if s, ok := scenarios.Lookup(name); ok {
+	s, ok := scenarios.Lookup(name)
+	switch {
+	case f.form != "" && f.form != "yaml":
+		return usage("--format %s: explain prints text, or a scenario as yaml", f.form)
+	case f.form == "yaml" && !ok:
+		return usage("--format yaml is for scenarios, and %s is none; see: idemrace list scenarios", name)
+	case f.form == "yaml":
+		return a.printScenario(s)
+	case ok:
 		return a.explainScenario(cmd, s, f)
 	}
 	if inv, ok := check.Lookup(name); ok {
@@ -71,6 +81,16 @@ func (a *app) explain(cmd *cobra.Command, name string, f explainFlags) error {
 		}
 	}
 	return unknown("name", name, a.explainable(), "idemrace list")
+}
+
+// printScenario prints a scenario as a file of the user's own would have it.
+func (a *app) printScenario(s scenarios.Scenario) error {
+	text, err := scenarios.Encode(s)
+	if err != nil {
+		return err
+	}
+	head := "# A scenario of idemrace. Save it beside idemrace.yaml, give it a name of its own, and\n# name the file there under scenarios. Its last step must be settle.\n"
+	return a.print(append([]byte(head), text...))
 }
 
 // page is the width of prose.

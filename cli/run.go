@@ -81,7 +81,11 @@ func (f *runFlags) check() error {
 // before the result is shown, so that a reader who leaves early leaves nothing
 // behind.
 func (a *app) run(cmd *cobra.Command, f runFlags) error {
-	cfg, err := a.runnerConfig(f.pick, f.coordinator)
+	pick := f.pick
+	if f.target.wanted() {
+		pick.scenarios = nil // picked below, from the configuration's own too
+	}
+	cfg, err := a.runnerConfig(pick, f.coordinator)
 	var services config.Config
 	if err == nil && f.target.wanted() {
 		services, err = f.target.load(a, f.store.remote)
@@ -89,6 +93,12 @@ func (a *app) run(cmd *cobra.Command, f runFlags) error {
 			cfg.Targets = nil
 		}
 		cfg.Budget = f.target.budget
+		if err == nil {
+			cfg.Scenarios, err = scenes(f.pick.scenarios, services)
+		}
+		if err == nil && f.target.dryRun {
+			return a.dryRun(services, cfg)
+		}
 	}
 	if err == nil {
 		err = f.check()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/idemrace/idemrace/config"
 	"github.com/idemrace/idemrace/results"
 	"github.com/idemrace/idemrace/runner"
+	"github.com/idemrace/idemrace/scenarios"
 	"github.com/idemrace/idemrace/store/backend"
 )
 
@@ -71,6 +74,68 @@ func (f *targetFlags) read(a *app) (config.Config, error) {
 	return distinct(all)
 }
 
+// own reads the scenarios that the configuration names, beside it.
+func own(cfg config.Config) ([]scenarios.Scenario, error) {
+	var all []scenarios.Scenario
+	for _, path := range cfg.Scenarios {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(cfg.Dir, path)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, usage("%v", err)
+		}
+		s, err := scenarios.Decode(path, text)
+		if err != nil {
+			return nil, usage("%v", err)
+		}
+		if _, taken := scenarios.Lookup(s.Name); taken || slices.ContainsFunc(all, func(o scenarios.Scenario) bool { return o.Name == s.Name }) {
+			return nil, usage("%s: the name %s is taken; give the scenario one of its own", path, s.Name)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// scenes are the scenarios that run: those that are asked for at the prompt, else those
+// of the configuration, else all.
+func scenes(asked []string, cfg config.Config) ([]scenarios.Scenario, error) {
+	mine, err := own(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range cfg.Accept {
+		if !known(k.Scenario, mine) {
+			return nil, usage("accept: %v", unknown("scenario", k.Scenario, scenarioNames(), "idemrace list scenarios"))
+		}
+	}
+	if len(asked) == 0 {
+		asked = cfg.Run
+	}
+	if len(asked) == 0 {
+		return append(mine, scenarios.All()...), nil
+	}
+	var picked []scenarios.Scenario
+	var builtin []string
+	for _, name := range asked {
+		if i := slices.IndexFunc(mine, func(s scenarios.Scenario) bool { return s.Name == name }); i >= 0 {
+			picked = append(picked, mine[i])
+		} else {
+			builtin = append(builtin, name)
+		}
+	}
+	if len(builtin) == 0 {
+		return picked, nil
+	}
+	others, err := pickScenarios(builtin)
+	return append(picked, others...), err
+}
+
+func known(name string, mine []scenarios.Scenario) bool {
+	_, builtin := scenarios.Lookup(name)
+	return builtin || slices.ContainsFunc(mine, func(s scenarios.Scenario) bool { return s.Name == name })
+}
+
 // distinct refuses two targets of one name.
 func distinct(cfg config.Config) (config.Config, error) {
 	for i, t := range cfg.Targets {
@@ -120,6 +185,20 @@ func (a *app) withServices(ctx context.Context, services config.Config, cfg runn
 	return run(cfg), nil
 }
 
+// dryRun prints the requests that would be sent, scenario by scenario.
+func (a *app) dryRun(services config.Config, cfg runner.Config) error {
+	var out strings.Builder
+	for _, t := range services.Targets {
+		text, err := runner.Requests(t, cfg.Scenarios)
+		if err != nil {
+			return usage("target %s: %v", t.Name, err)
+		}
+		out.WriteString(text)
+	}
+	hide := secretHider(services.Secrets)
+	return a.print([]byte(hide(out.String())))
+}
+
 // accept marks the known findings of a run.
 func accept(run *results.Run, services config.Config) {
 	var known []results.Acceptance
@@ -144,12 +223,17 @@ func (a *app) environ() []string {
 // hiding takes secrets out of a text: the store's password, and what came from the
 // environment by the configuration.
 func hiding(b *backend.Backend, secrets []string) func(string) string {
+	hide := secretHider(secrets)
+	return func(text string) string { return b.Hide(hide(text)) }
+}
+
+// secretHider takes what came from the environment out of a text, the longest first.
+func secretHider(secrets []string) func(string) string {
 	longest := slices.Clone(secrets)
 	slices.SortFunc(longest, func(x, y string) int { return len(y) - len(x) })
 	var pairs []string
 	for _, s := range longest {
 		pairs = append(pairs, s, "…")
 	}
-	r := strings.NewReplacer(pairs...)
-	return func(text string) string { return b.Hide(r.Replace(text)) }
+	return strings.NewReplacer(pairs...).Replace
 }

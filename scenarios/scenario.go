@@ -87,18 +87,23 @@ func (s Scenario) Needs() []Ability {
 	return once
 }
 
+// Attempts are all that the script sends, in order.
+func (s Scenario) Attempts() []target.Attempt {
+	var all []target.Attempt
+	for _, step := range s.Steps {
+		if sender, ok := step.(interface{ attempts() []target.Attempt }); ok {
+			all = append(all, sender.attempts()...)
+		}
+	}
+	return all
+}
+
 // Refs are the logical operations that the script sends, each once, in order.
 func (s Scenario) Refs() []string {
 	var refs []string
-	for _, step := range s.Steps {
-		sender, ok := step.(interface{ attempts() []target.Attempt })
-		if !ok {
-			continue
-		}
-		for _, a := range sender.attempts() {
-			if !slices.Contains(refs, a.Ref) {
-				refs = append(refs, a.Ref)
-			}
+	for _, a := range s.Attempts() {
+		if !slices.Contains(refs, a.Ref) {
+			refs = append(refs, a.Ref)
 		}
 	}
 	return refs

@@ -104,7 +104,9 @@ func (t templates) render(d Data) (r rendered, err error) {
 	d.Key = t.shaped(d, run)
 	r.path, r.body = run(t.path), run(t.body)
 	for name, tmpl := range t.headers {
-		r.header.Set(name, run(tmpl))
+		if value := run(tmpl); value != "" { // a header that says nothing is not sent
+			r.header.Set(name, value)
+		}
 	}
 	for name, tmpl := range t.tenants[d.Tenant] {
 		r.header.Set(name, run(tmpl))
