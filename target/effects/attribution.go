@@ -22,6 +22,11 @@ const (
 	byAmount      = "amount"
 )
 
+const (
+	forms       = "it is amount, description, field:PATH, header:NAME or metadata:NAME"
+	providerKey = "Idempotency-Key"
+)
+
 // Attribute parses a Spec's Ref; "" is amount.
 func Attribute(ref string) (Attribution, error) {
 	kind, name, named := strings.Cut(ref, ":")
@@ -34,11 +39,14 @@ func Attribute(ref string) (Attribution, error) {
 			return Attribution{kind: kind}, nil
 		}
 	case byField, byHeader, byMetadata:
+		if strings.EqualFold(name, providerKey) {
+			return Attribution{}, fmt.Errorf("effects.ref: %q is the key, and what the provider gets there is what is tested; %s", ref, forms)
+		}
 		if name != "" {
 			return Attribution{kind, name}, nil
 		}
 	}
-	return Attribution{}, fmt.Errorf("effects.ref: %q; it is amount, description, field:PATH, header:NAME or metadata:NAME", ref)
+	return Attribution{}, fmt.Errorf("effects.ref: %q is no way to find a ref; %s", ref, forms)
 }
 
 // ByAmount: every logical operation needs an amount of its own.

@@ -2,7 +2,8 @@
 // fake provider: rows of a table, lines of a journal. A command or a URL gives
 // them; they are asked for until they rest.
 //
-// It refuses to guess: a row without an id or a ref is an error.
+// It refuses to guess: a row without an id is an error, and one without a ref, unless
+// effects are told by their amounts. It never takes a ref from the provider's key.
 package effects
 
 import "time"
@@ -27,10 +28,10 @@ type Spec struct {
 
 // Columns are the names of the columns, or gjson paths of the members.
 type Columns struct {
-	Ref    string `yaml:"ref,omitempty"`    // default: ref; may hold what the ref is part of
+	Ref    string `yaml:"ref,omitempty"`    // default: ref; may hold what the ref is part of; not needed where Spec.Ref is amount
 	ID     string `yaml:"id,omitempty"`     // default: id
 	Amount string `yaml:"amount,omitempty"` // default: amount, in minor units
-	At     string `yaml:"at,omitempty"`     // RFC 3339; "": the row does not say
+	At     string `yaml:"at,omitempty"`     // RFC 3339, or as psql prints it; "": the row does not say
 }
 
 // DefaultQuiet is far more than a loaded service needs between two steps.
