@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -50,6 +51,17 @@ func (c Config) environ(worker string, besides ...string) []string {
 	}
 	return env
 }
+
+// dir is where the processes start.
+func (c Config) dir() string {
+	if filepath.IsAbs(c.Spec.Dir) {
+		return c.Spec.Dir
+	}
+	return filepath.Join(c.Dir, c.Spec.Dir)
+}
+
+// shell is where POSIX systems have it.
+const shell = "/bin/sh"
 
 // member is one worker. kill, pause and resume may be called at any time, also
 // while up waits; close ends all of it for good, at once or politely.

@@ -3,6 +3,7 @@ package worker
 import (
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -50,6 +51,10 @@ func (r *ring) since(mark int64, n int) string {
 	}
 	return string(tail)
 }
+
+// pipeFor is how long the end of an output is waited for that a process still holds
+// which has left the group.
+const pipeFor = 200 * time.Millisecond
 
 // lastWordsMax is enough for the first line of a panic or the reason of a failed
 // start.
