@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -24,6 +25,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if mode := os.Getenv("SHOP_MODE"); mode != "" {
+		badShop(mode)
+		return
+	}
 	redisstore.Quiet()
 	goleak.VerifyTestMain(m)
 }

@@ -257,6 +257,15 @@ func (st *serviceStage) Resume(worker string) error { return st.svc.crew.Resume(
 // Inspect has nothing to look at: what the records mean is the service's own affair.
 func (st *serviceStage) Inspect(context.Context) error { return nil }
 
+// HangUp also waits until the service can have noticed: what it does when its client
+// has gone is what such scenarios are about.
+func (st *serviceStage) HangUp(client string) error {
+	if err := st.script.HangUp(client); err != nil {
+		return err
+	}
+	return st.Pass(st.clients, settled)
+}
+
 // Settle waits until everything rests, and reads the rows if effects are rows.
 func (st *serviceStage) Settle(ctx context.Context) error {
 	if err := st.Idle(ctx); err != nil {

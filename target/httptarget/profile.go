@@ -123,6 +123,8 @@ func (p Profile) word(status int, s situation) string {
 		return history.Declined
 	case len(s.key) > longKey || !plain(s.key):
 		return history.InvalidKey
+	case slices.Contains(p.Reuse, status):
+		return history.KeyReused // whoever says so of an honest retry is to be told by the judge
 	}
 	return history.Declined
 }
