@@ -73,13 +73,13 @@ func Decode(text []byte, v any, o Options) error {
 	case errors.Is(err, io.EOF):
 		return &Error{File: o.File, Text: "the file is empty"}
 	case err != nil:
-		return d.syntax(err)
+		return d.syntax(err, text)
 	}
 	switch err := dec.Decode(&more); {
 	case err == nil:
 		return d.at(&more, "a second document begins; one file holds one")
 	case !errors.Is(err, io.EOF):
-		return d.syntax(err)
+		return d.syntax(err, text)
 	}
 	if len(doc.Content) != 1 {
 		return &Error{File: o.File, Text: "the file is empty"}
@@ -88,14 +88,18 @@ func Decode(text []byte, v any, o Options) error {
 }
 
 // syntax makes yaml's own error look like the others.
-func (d *decoder) syntax(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	e := &Error{File: d.File, Text: text}
-	if rest, ok := strings.CutPrefix(text, "line "); ok {
+func (d *decoder) syntax(err error, text []byte) error {
+	e := &Error{File: d.File, Text: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if rest, ok := strings.CutPrefix(e.Text, "line "); ok {
 		number, what, _ := strings.Cut(rest, ": ")
 		if n, err := strconv.Atoi(number); err == nil {
 			e.Line, e.Column, e.Text = n, 1, what
 		}
+	}
+	if rest, ok := strings.CutPrefix(e.Text, "unknown anchor '"); ok { // it has no line
+		name, _, _ := strings.Cut(rest, "'")
+		before, _, _ := strings.Cut(string(text), "*"+name)
+		e.Line, e.Column = 1+strings.Count(before, "\n"), 1+len([]rune(before[strings.LastIndexByte(before, '\n')+1:]))
 	}
 	return e
 }
