@@ -230,11 +230,6 @@ func (s *Service) beside(dir string) {
 			*path = filepath.Join(dir, *path)
 		}
 	}
-	if s.Workers.Dir == "" {
-		s.Workers.Dir = dir
-	} else if !filepath.IsAbs(s.Workers.Dir) {
-		s.Workers.Dir = filepath.Join(dir, s.Workers.Dir)
-	}
 }
 
 // Simple is the configuration of one running service at a URL.
