@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 	}
 	write(least + "    tls: {ca: ca.pem}\n")
 	cfg, err := Load(path, noEnv)
-	if err != nil || cfg.Dir != dir || cfg.Targets[0].TLS.CA != filepath.Join(dir, "ca.pem") || cfg.Targets[0].Workers.Dir != dir {
+	if err != nil || cfg.Dir != dir || cfg.Targets[0].TLS.CA != filepath.Join(dir, "ca.pem") {
 		t.Errorf("paths are the file's: %+v, %v", cfg, err)
 	}
 	write(least + "    zebra: 1\n")
