@@ -32,7 +32,7 @@ func (s Scenario) Expect(lacks []check.Lack, invariant string, met func(check.Ne
 // honestly it is made.
 func natural(invariant string) bool {
 	return slices.Contains([]string{"effect/at-most-once", "effect/silent-duplicate", "effect/unknown-stays-unknown",
-		"answer/replay-equal", "answer/one-fresh"}, invariant)
+		"answer/replay-equal", "answer/one-fresh", "client/abort-safe"}, invariant)
 }
 
 func (s Scenario) surely(invariant string) bool {

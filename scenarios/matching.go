@@ -11,14 +11,14 @@ import (
 // "state":"pending" is a claim, as the judge has it too; any other value that is
 // written is a result. A coordinator that begins by looking up has no earlier
 // command, so the look-up counts as its claim. Of a script that nobody knows only the
-// values tell what it writes.
+// values tell what it writes; one that is handed no result is taken for its claim.
 func matching(of Of) faultproxy.Match {
 	return func(c faultproxy.Command) bool {
 		pending := says(c.Args, "pending")
 		op, ok := redisstore.WireOp(c.Name, c.Script, c.Args)
 		if !ok {
 			done := says(c.Args, "done")
-			return c.Script != "" && (of == TheCompletion && done || of == TheClaim && pending && !done)
+			return c.Script != "" && (of == TheCompletion) == done
 		}
 		switch op {
 		case "claim", "get":
