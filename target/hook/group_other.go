@@ -4,5 +4,6 @@ package hook
 
 import "os/exec"
 
-// inGroup: the command alone is ended.
-func inGroup(*exec.Cmd) {}
+// inGroup and endGroup: the command alone is ended.
+func inGroup(*exec.Cmd)  {}
+func endGroup(*exec.Cmd) {}
