@@ -1,7 +1,8 @@
 package strictyaml
 
 // Nearest is the name that was meant: the one with the fewest letters to change, if
-// that is at most a third of it; else "".
+// that is at most a third of them and one more (two letters swapped are two changes);
+// else "".
 func Nearest(typed string, names []string) string {
 	best, least := "", len([]rune(typed))/3+1
 	for _, name := range names {
