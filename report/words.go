@@ -146,6 +146,10 @@ func charges(c results.Cell) string {
 // unexpected is loud without colour, too.
 const unexpected = "  ← UNEXPECTED"
 
+// fails is the same of a service: nobody had expected anything else of it than that
+// it keeps what it promises.
+const fails = "  ← FAILS"
+
 // verdict is a cell's in words.
 func verdict(c results.Cell) (string, tone) {
 	switch c.Status {
@@ -155,8 +159,13 @@ func verdict(c results.Cell) (string, tone) {
 		return because("could not run", c.Why), odd
 	}
 	text, sound := judged(c)
-	if offExpectation(c) {
+	switch {
+	case offExpectation(c) && c.Service:
+		return text + fails, bad
+	case offExpectation(c):
 		return text + unexpected, bad
+	case c.Accepted:
+		return text + " (known and accepted)", odd
 	}
 	return text, sound
 }
