@@ -79,7 +79,12 @@ func openService(ctx context.Context, b *backend.Backend, svc config.Service) (*
 
 func raceService(t *testing.T, b *backend.Backend, svc config.Service, names ...string) results.Run {
 	t.Helper()
-	s, err := openService(t.Context(), b, svc)
+	return raceServiceIn(t, "", b, svc, names...)
+}
+
+func raceServiceIn(t *testing.T, dir string, b *backend.Backend, svc config.Service, names ...string) results.Run {
+	t.Helper()
+	s, err := runner.OpenService(t.Context(), runner.ServiceConfig{Service: svc, Dir: dir, Environ: os.Environ(), Hide: func(s string) string { return s }, Backend: b})
 	if err != nil {
 		t.Fatal(err)
 	}
