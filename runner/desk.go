@@ -48,7 +48,8 @@ func (d *desk) Take(s providerhttp.Sighting) (providerhttp.Seat, error) {
 		ref, amount, ok := d.whose(c, s)
 		if ok {
 			call := fakeprovider.Call{Ref: ref, Effect: effectOf(s.Effect), Amount: amount, Key: s.Key}
-			return providerhttp.Seat{Provider: c.provider, Call: call, ID: c.names.ID}, nil
+			id := func(ch fakeprovider.Charge) string { return providerhttp.IDFor(s.Effect, c.names.ID(ch)) }
+			return providerhttp.Seat{Provider: c.provider, Call: call, ID: id}, nil
 		}
 	}
 	d.strays = append(d.strays, d.sight(s))

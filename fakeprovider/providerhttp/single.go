@@ -1,6 +1,8 @@
 package providerhttp
 
 import (
+	"strings"
+
 	"github.com/idemrace/idemrace/fakeprovider"
 )
 
@@ -19,10 +21,22 @@ func (d single) Take(s Sighting) (Seat, error) {
 		effect = ""
 	}
 	call := fakeprovider.Call{Ref: d.ref(s), Effect: effect, Amount: s.Amount, Key: s.Key}
-	return Seat{Provider: d.provider, Call: call, ID: func(c fakeprovider.Charge) string { return c.ID }}, nil
+	return Seat{Provider: d.provider, Call: call, ID: func(c fakeprovider.Charge) string { return IDFor(s.Effect, c.ID) }}, nil
+}
+
+// IDFor is a charge's name to whoever asked for another effect: a payment intent is
+// pi_1 where its charge is ch_1.
+func IDFor(effect, charge string) string {
+	if rest, ok := strings.CutPrefix(charge, "ch_"); ok && effect == "payment_intent" {
+		return "pi_" + rest
+	}
+	return charge
 }
 
 func (d single) Find(id string) (*fakeprovider.Provider, string, bool) {
+	if rest, ok := strings.CutPrefix(id, "pi_"); ok {
+		id = "ch_" + rest
+	}
 	for _, c := range d.provider.Ledger() {
 		if c.ID == id {
 			return d.provider, id, true

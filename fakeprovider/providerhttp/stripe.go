@@ -229,7 +229,7 @@ func (s stripe) refund(w http.ResponseWriter, _ *http.Request, form url.Values) 
 func (s stripe) show(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	for _, l := range s.desk.Ledger() {
-		if l.ID == id {
+		if l.ID == strings.Replace(id, "pi_", "ch_", 1) {
 			o := object(id, Sighting{Effect: map[bool]string{true: "payment_intent", false: "charge"}[strings.HasPrefix(id, "pi_")], Amount: l.Amount})
 			o["refunded"] = l.Voided
 			answer(w, http.StatusOK, o)
