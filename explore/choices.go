@@ -21,17 +21,18 @@ func (w *world) choices(buf []Choice) []Choice {
 }
 
 // ofClock adds how time can go on. When nobody can move it goes to the next deadline
-// by itself; while somebody could, that he does not is one of the expiries. A lease's
-// end can be jumped to, past everything that would have come before.
+// by itself; while somebody could, that he does not is one of the expiries. The end
+// of a claim can be jumped to, past everything that would have come before.
 func (w *world) ofClock(buf []Choice) []Choice {
-	if !w.awaited() {
+	hasten := w.left.expiries > 0
+	if !hasten && len(buf) > 0 || !w.awaited() {
 		return buf
 	}
-	_, lease, ok := w.nextDeadline()
-	if ok && (len(buf) == 0 || w.left.expiries > 0) {
+	_, kind := w.nextDeadline()
+	if kind != nothing && (hasten || w.idle()) {
 		buf = append(buf, Choice{Actor: theClock})
 	}
-	if _, found := w.store.LeaseEnds(); found && !lease && w.left.expiries > 0 {
+	if _, _, found := w.ends(); found && kind == moment && hasten {
 		buf = append(buf, Choice{Actor: theClock, Call: 1})
 	}
 	return buf
@@ -62,20 +63,21 @@ func (w *world) ofActor(buf []Choice, a *actor) []Choice {
 	if !a.live() || w.tooEarly(a) {
 		return buf
 	}
-	step := Choice{Actor: a.id}
-	if w.preempts(step) && w.left.preemptions <= 0 {
-		return buf
-	}
-	if a.op.Kind == Commit && a.ctx.Err() != nil {
-		buf = append(buf, Choice{Actor: a.id, Act: Leave})
-	}
-	if !a.waiting() {
-		buf = append(buf, step)
-	}
 	for i, k := range a.keeps {
 		if !k.over && w.now >= k.due {
 			buf = append(buf, Choice{Actor: a.id, Call: i + 1})
 		}
+	}
+	step := Choice{Actor: a.id}
+	if w.left.preemptions <= 0 && w.preempts(step) {
+		w.cut = true
+		return buf
+	}
+	if !a.waiting() {
+		buf = append(buf, step)
+	}
+	if a.op.Kind == Commit && a.ctx.Err() != nil {
+		buf = append(buf, Choice{Actor: a.id, Act: Leave})
 	}
 	return buf
 }
@@ -83,32 +85,33 @@ func (w *world) ofActor(buf []Choice, a *actor) []Choice {
 // tooEarly: of clients that are all alike it does not matter which is first, so they
 // start in order.
 func (w *world) tooEarly(a *actor) bool {
-	return !w.cfg.NoSymmetry && a.op.Kind == Start && a.id > 0 && w.actors[a.id-1].live() &&
-		w.actors[a.id-1].op.Kind == Start && w.cfg.alike(a.id-1, a.id)
+	return !w.cfg.NoSymmetry && !a.began && a.id > 0 && !w.actors[a.id-1].began && w.cfg.alike(a.id-1, a.id)
 }
 
-// harm adds the faults and crashes that the budget has left: each of a step that
-// could be made now.
+// harm adds the faults, crashes and departures that the budget has left: each of a
+// step that could be made now.
 func (w *world) harm(buf []Choice) []Choice {
-	for _, c := range buf {
-		if c.Actor < 0 || c.Act != Go || c.Call > 0 {
-			continue
-		}
-		a := w.actors[c.Actor]
-		if w.left.faults > 0 {
-			switch {
-			case a.op.Kind.store():
+	if w.left.faults > 0 {
+		for _, c := range buf[:len(buf):len(buf)] {
+			if !c.plain() {
+				continue
+			}
+			switch k := w.actors[c.Actor].op.Kind; {
+			case k.store():
 				buf = append(buf, Choice{Actor: c.Actor, Act: FailBefore}, Choice{Actor: c.Actor, Act: LoseReply})
-			case a.op.Kind == Commit:
-				buf = append(buf, Choice{Actor: c.Actor, Act: ChargeLost}, Choice{Actor: c.Actor, Act: FailCall})
+			case k == Commit:
+				for how := ChargeLost; how <= HideCharge; how++ {
+					buf = append(buf, Choice{Actor: c.Actor, Act: how})
+				}
 			}
 		}
 	}
-	if w.left.crashes > 0 {
-		for _, a := range w.actors {
-			if a.live() && a.began {
-				buf = append(buf, Choice{Actor: a.id, Act: Crash})
-			}
+	for _, a := range w.actors {
+		if w.left.crashes > 0 && a.live() && a.began {
+			buf = append(buf, Choice{Actor: a.id, Act: Crash})
+		}
+		if w.left.hangUps > 0 && a.live() && a.began && !a.left {
+			buf = append(buf, Choice{Actor: a.id, Act: HangUp})
 		}
 	}
 	return buf
@@ -118,20 +121,29 @@ func (w *world) harm(buf []Choice) []Choice {
 func (w *world) label(c Choice) Step {
 	switch c.Actor {
 	case theClock:
-		if w.endsLease(c) {
-			return Step{Who: "clock", What: "lease ends"}
-		}
-		return Step{Who: "clock", What: "tick"}
+		return Step{Who: "clock", What: w.moment(c)}
 	case theProvider:
-		return Step{Who: "provider", What: "commit of " + w.calls[c.Call-1].by.name, How: c.Act.String()}
+		return Step{Who: provider, What: "commit of " + w.calls[c.Call-1].by.name, How: c.Act.String()}
 	}
 	a := w.actors[c.Actor]
 	s := Step{Who: a.name, What: a.op.label(), How: c.Act.String()}
-	if c.Act == Go && c.Call > 0 {
+	switch {
+	case c.Act == Go && c.Call > 0:
 		s.What = "renew"
-	}
-	if c.Act == Crash {
+	case c.Act == Crash, c.Act == HangUp:
 		s.What = "before " + a.op.label()
 	}
 	return s
+}
+
+// moment says what a tick ends.
+func (w *world) moment(c Choice) string {
+	_, kind := w.nextDeadline()
+	if _, final, found := w.ends(); c.Call > 0 && found {
+		kind = leaseEnd
+		if final {
+			kind = finalEnd
+		}
+	}
+	return [...]string{"tick", "tick", "lease ends", "result ends"}[kind]
 }

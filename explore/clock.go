@@ -12,7 +12,10 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // scheduler moves it.
 type clockOf struct{ a *actor }
 
-func (c clockOf) Now() time.Time { return epoch.Add(c.a.w.now) }
+func (c clockOf) Now() time.Time {
+	c.a.alone()
+	return epoch.Add(c.a.w.now)
+}
 
 func (c clockOf) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
@@ -27,12 +30,13 @@ func (c clockOf) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 func (c clockOf) WithDeadline(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	c.a.alone()
 	inner, cancel := context.WithCancelCause(parent)
-	d := &deadline{Context: inner, at: at, cancel: cancel}
-	if when := at.Sub(epoch); when <= c.a.w.now {
+	d := &deadline{Context: inner, at: at.Sub(epoch), time: at, cancel: cancel}
+	if d.at <= c.a.w.now {
 		d.pass()
 	} else {
-		c.a.w.deadlines = append(c.a.w.deadlines, d)
+		c.a.deadlines = append(c.a.deadlines, d)
 	}
 	return d, func() { cancel(context.Canceled) }
 }
@@ -41,12 +45,13 @@ func (c clockOf) WithDeadline(parent context.Context, at time.Time) (context.Con
 // standard library's, so that deriving another from it starts no goroutine.
 type deadline struct {
 	context.Context
-	at     time.Time
+	at     time.Duration
+	time   time.Time
 	cancel context.CancelCauseFunc
 	passed bool
 }
 
-func (d *deadline) Deadline() (time.Time, bool) { return d.at, true }
+func (d *deadline) Deadline() (time.Time, bool) { return d.time, true }
 
 func (d *deadline) Err() error {
 	if d.passed {
@@ -62,13 +67,83 @@ func (d *deadline) pass() {
 	}
 }
 
-// virtual is the store's own clock.
-type virtual struct{ w *world }
+// tick moves the clock to the next deadline, and ends what ends there.
+func (w *world) tick(c Choice) {
+	at, kind := w.nextDeadline()
+	if end, final, found := w.ends(); c.Call > 0 && found {
+		at, kind = end, leaseEnd
+		if final {
+			kind = finalEnd
+		}
+	}
+	if kind == nothing {
+		return
+	}
+	w.now = at
+	for _, a := range w.actors {
+		a.passed(at)
+	}
+	w.ended(kind)
+	w.order.add(uint64(at), uint64(kind), w.phases())
+}
 
-func (v virtual) Now() time.Time { return epoch.Add(v.w.now) }
+// passed ends what the client has that ends by the clock.
+func (a *actor) passed(now time.Duration) {
+	for _, d := range a.deadlines {
+		if d.at <= now {
+			d.pass()
+		}
+	}
+	for _, k := range a.keeps {
+		if !k.over && now >= k.ends {
+			k.end(errTooLong)
+		}
+	}
+}
 
-func (v virtual) Sleep(context.Context, time.Duration) error { return nil }
+// What a moment of the clock is.
+const (
+	nothing  = iota
+	moment   // of a client: its sleep, its patience, its deadline, its renewal
+	leaseEnd // a claim's
+	finalEnd // a result's, before its retention is over
+)
 
-func (v virtual) WithDeadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
-	return context.WithCancel(ctx)
+// nextDeadline is the next moment at which time alone changes something.
+func (w *world) nextDeadline() (at time.Duration, kind int) {
+	consider := func(t time.Duration, k int) {
+		if t > w.now && (kind == nothing || t < at || t == at && k > kind) {
+			at, kind = t, k
+		}
+	}
+	if end, final, found := w.ends(); found && final {
+		consider(end, finalEnd)
+	} else if found {
+		consider(end, leaseEnd)
+	}
+	for _, a := range w.actors {
+		if !a.live() {
+			continue
+		}
+		if k := a.op.Kind; k == Sleep || k == Await {
+			consider(a.op.Until, moment)
+		}
+		for _, k := range a.keeps {
+			if !k.over {
+				consider(min(k.due, k.ends), moment)
+			}
+		}
+		for _, d := range a.deadlines {
+			if d.Context.Err() == nil {
+				consider(d.at, moment)
+			}
+		}
+	}
+	return at, kind
+}
+
+// ends is when the next claim ends, or a result that does not keep its retention.
+func (w *world) ends() (at time.Duration, final, ok bool) {
+	end, final, ok := w.model.Ends(w.early)
+	return end.Sub(epoch), final, ok
 }

@@ -1,6 +1,10 @@
 package explore
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
 
 // digest is a 128-bit hash that is built step by step. Two multiply-and-fold
 // streams with different constants; it guards against chance, not against somebody
@@ -17,31 +21,37 @@ func fold(h, v, k uint64) uint64 {
 	return hi ^ lo ^ bits.RotateLeft64(v, 23)
 }
 
+func (d *digest) one(v uint64) {
+	d.a = fold(d.a+mulA, v, mulB)
+	d.b = fold(d.b+mulB, v, mulA)
+}
+
 func (d *digest) add(values ...uint64) {
 	for _, v := range values {
-		d.a = fold(d.a+mulA, v, mulB)
-		d.b = fold(d.b+mulB, v, mulA)
+		d.one(v)
 	}
 }
 
-func (d *digest) text(s string) {
-	d.add(uint64(len(s)))
-	for len(s) >= 8 {
-		d.add(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56)
-		s = s[8:]
+// text folds a string without copying it.
+func (d *digest) text(s string) { d.bytes(unsafe.Slice(unsafe.StringData(s), len(s))) }
+
+func (d *digest) bytes(b []byte) {
+	d.one(uint64(len(b)))
+	for len(b) >= 8 {
+		d.one(binary.LittleEndian.Uint64(b))
+		b = b[8:]
 	}
 	var last uint64
-	for i := range len(s) {
-		last |= uint64(s[i]) << (8 * i)
+	for i := range b {
+		last |= uint64(b[i]) << (8 * i)
 	}
-	d.add(last)
+	d.one(last)
 }
 
 func (d *digest) flag(b bool) {
 	if b {
-		d.add(1)
+		d.one(1)
 	} else {
-		d.add(2)
+		d.one(2)
 	}
 }

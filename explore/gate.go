@@ -10,150 +10,221 @@ import (
 
 // errs of a store that fails by choice.
 var (
-	errDown = fmt.Errorf("%w: the command did not reach the store", store.ErrUnavailable)
-	errLost = fmt.Errorf("%w: the reply was lost", store.ErrUnavailable)
+	errDown    = fmt.Errorf("%w: the command did not reach the store", store.ErrUnavailable)
+	errLost    = fmt.Errorf("%w: the reply was lost", store.ErrUnavailable)
+	errTooLong = store.ErrRunTooLong
 )
 
-// gate is one client's ports to the store: every operation is a step.
-type gate struct{ a *actor }
-
-// step parks, lets do be done or not, and returns the error that the choice makes.
-func (g gate) step(op Op, do func()) error {
-	switch g.a.park(op) {
-	case FailBefore:
-		return errDown
-	case LoseReply:
-		do()
-		return errLost
-	}
-	do()
-	return nil
+// gate is one client's ports to the store: every operation is a step. Behind it,
+// where somebody records, is the recorder, and behind that the wire.
+type gate struct {
+	a     *actor
+	inner store.Store
+	kv    store.KV
 }
 
-func (g gate) Claim(ctx context.Context, c store.Claim) (got store.Claimed, err error) {
+func (g gate) Claim(ctx context.Context, c store.Claim) (store.Claimed, error) {
 	if ctx.Err() != nil {
-		return got, ctx.Err()
+		return store.Claimed{}, ctx.Err()
 	}
-	var failed error
-	err = g.step(Op{Kind: Claim, Object: c.Name, Writes: true}, func() { got, failed = g.a.w.store.Claim(ctx, c) })
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
-		return store.Claimed{}, err
-	}
-	g.saw(got.Record, got.Mine, got.Took)
-	return got, nil
+	g.a.park(Op{Kind: Claim, Object: c.Name, Writes: true})
+	return g.inner.Claim(ctx, c)
 }
 
-func (g gate) Settle(ctx context.Context, s store.Settlement) (got store.Settled, err error) {
+func (g gate) Settle(ctx context.Context, s store.Settlement) (store.Settled, error) {
 	if ctx.Err() != nil {
-		return got, ctx.Err()
+		return store.Settled{}, ctx.Err()
 	}
-	var failed error
-	err = g.step(Op{Kind: Settle, Object: s.Name, Writes: true, Detail: string(s.To)}, func() { got, failed = g.a.w.store.Settle(ctx, s) })
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
-		return store.Settled{}, err
-	}
-	g.saw(got.Record, got.Applied)
-	return got, nil
+	g.a.park(Op{Kind: Settle, Object: s.Name, Writes: true, Detail: string(s.To)})
+	return g.inner.Settle(ctx, s)
 }
 
 // Await parks until there is a notice, the limit has passed or the context has ended.
 func (g gate) Await(ctx context.Context, t store.Ticket, limit time.Duration) (store.Notice, error) {
-	a := g.a
-	a.ctx = ctx
-	a.park(Op{Kind: Await, Until: a.w.now + limit, ticket: uint64(t)})
-	if !a.w.store.Noticed(uint64(t)) {
-		if ctx.Err() != nil {
-			return store.Notice{}, ctx.Err()
-		}
-		limit = 0
-	}
-	n, err := a.w.store.Await(context.Background(), t, limit)
-	if err == nil {
-		g.saw(n.Record, n.Settled, n.Limit)
-	}
-	return n, err
+	g.a.ctx = ctx
+	g.a.park(Op{Kind: Await, Object: g.a.awaited, Until: g.a.w.now + limit, ticket: t})
+	return g.inner.Await(ctx, t, limit)
 }
 
 // Keep makes the renewal a step of the store's own, which the clock calls for.
 func (g gate) Keep(ctx context.Context, r store.Renewal) (context.Context, func()) {
-	kept, cancel := context.WithCancelCause(ctx)
-	k := &keeping{renewal: r, cancel: cancel, ends: g.a.w.now + r.MaxRun}
-	k.plan(g.a.w)
-	g.a.keeps = append(g.a.keeps, k)
-	return kept, func() { k.over = true; cancel(context.Canceled) }
+	g.a.alone()
+	return g.inner.Keep(ctx, r)
 }
 
-// keeping is a lease being renewed.
-type keeping struct {
-	renewal store.Renewal
-	cancel  context.CancelCauseFunc
-	due     time.Duration // when the next renewal is
-	ends    time.Duration // no renewal after this
-	over    bool
-}
-
-// plan puts the next renewal at the last moment before the lease ends: those that
-// come earlier change nothing that anybody can see.
-func (k *keeping) plan(w *world) { k.due = w.now + k.renewal.Lease - time.Millisecond }
-
-func (g gate) Get(ctx context.Context, name string) (value []byte, found bool, err error) {
-	var failed error
-	err = g.step(Op{Kind: Get, Object: name}, func() { value, found, failed = g.a.w.store.Get(ctx, name) })
-	if err = first(err, failed); err != nil {
-		return nil, false, err
+func (g gate) Get(ctx context.Context, name string) ([]byte, bool, error) {
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
 	}
-	g.a.hash.text(string(value))
-	g.a.hash.flag(found)
-	return value, found, nil
+	g.a.park(Op{Kind: Get, Object: name})
+	return g.kv.Get(ctx, name)
 }
 
 func (g gate) Set(ctx context.Context, name string, value []byte, ttl time.Duration) error {
-	var failed error
-	err := g.step(Op{Kind: Set, Object: name, Writes: true, Detail: string(store.ValueState(value))}, func() { failed = g.a.w.store.Set(ctx, name, value, ttl) })
-	return first(err, failed)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	g.a.park(Op{Kind: Set, Object: name, Writes: true, Detail: g.a.says(value)})
+	return g.kv.Set(ctx, name, value, ttl)
 }
 
-func (g gate) SetNX(ctx context.Context, name string, value []byte, ttl time.Duration) (set bool, err error) {
-	var failed error
-	err = g.step(Op{Kind: SetNX, Object: name, Writes: true, Detail: string(store.ValueState(value))}, func() { set, failed = g.a.w.store.SetNX(ctx, name, value, ttl) })
-	if err = first(err, failed); err != nil {
-		return false, err
+func (g gate) SetNX(ctx context.Context, name string, value []byte, ttl time.Duration) (bool, error) {
+	if ctx.Err() != nil {
+		return false, ctx.Err()
 	}
-	g.a.hash.flag(set)
-	return set, nil
+	g.a.park(Op{Kind: SetNX, Object: name, Writes: true, Detail: g.a.says(value)})
+	return g.kv.SetNX(ctx, name, value, ttl)
 }
 
 func (g gate) Expire(ctx context.Context, name string, ttl time.Duration) error {
-	var failed error
-	err := g.step(Op{Kind: Expire, Object: name, Writes: true}, func() { failed = g.a.w.store.Expire(ctx, name, ttl) })
-	return first(err, failed)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	g.a.park(Op{Kind: Expire, Object: name, Writes: true})
+	return g.kv.Expire(ctx, name, ttl)
 }
 
 func (g gate) Delete(ctx context.Context, name string) error {
-	var failed error
-	err := g.step(Op{Kind: Delete, Object: name, Writes: true}, func() { failed = g.a.w.store.Delete(ctx, name) })
-	return first(err, failed)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	g.a.park(Op{Kind: Delete, Object: name, Writes: true})
+	return g.kv.Delete(ctx, name)
 }
 
-func first(a, b error) error {
-	if a != nil {
-		return a
+// says is the state that a plain value is in; only labels need it.
+func (a *actor) says(value []byte) string {
+	if a.w.rec == nil {
+		return ""
 	}
-	return b
+	return string(store.ValueState(value))
+}
+
+// wire is what lies between a client and the store: it does what the choice says.
+type wire struct{ a *actor }
+
+// over makes the command, or not, as the choice says.
+func (x wire) over(command func() error) error {
+	switch x.a.act {
+	case FailBefore:
+		return errDown
+	case LoseReply:
+		_ = command()
+		return errLost
+	}
+	err := command()
+	x.a.hash.flag(err == nil)
+	return err
+}
+
+func (x wire) Claim(ctx context.Context, c store.Claim) (store.Claimed, error) {
+	var got store.Claimed
+	err := x.over(func() (err error) {
+		got, err = x.a.w.claim(ctx, x.a, c)
+		return err
+	})
+	if err != nil {
+		return store.Claimed{}, err
+	}
+	x.a.awaited = c.Name
+	x.a.saw(&got.Record, got.Mine, got.Took, got.Ticket != 0)
+	return got, nil
+}
+
+func (x wire) Settle(ctx context.Context, s store.Settlement) (store.Settled, error) {
+	var got store.Settled
+	err := x.over(func() (err error) {
+		got, err = x.a.w.settle(ctx, s)
+		return err
+	})
+	if err != nil {
+		return store.Settled{}, err
+	}
+	x.a.saw(&got.Record, got.Applied)
+	return got, nil
+}
+
+func (x wire) Await(ctx context.Context, t store.Ticket, _ time.Duration) (store.Notice, error) {
+	w := x.a.w
+	n, noticed := w.model.Noticed(t)
+	w.model.Forget(t)
+	if !noticed {
+		if ctx.Err() != nil {
+			return store.Notice{}, ctx.Err()
+		}
+		n.Limit = true
+	}
+	n, err := w.awaitedReal(ctx, x.a, n)
+	x.a.saw(&n.Record, n.Settled, n.Limit)
+	return n, err
+}
+
+func (x wire) Keep(ctx context.Context, r store.Renewal) (context.Context, func()) {
+	kept, cancel := context.WithCancelCause(ctx)
+	now := x.a.w.now
+	k := &keeping{renewal: r, cancel: cancel, ends: now + r.MaxRun}
+	k.plan(now)
+	x.a.keeps = append(x.a.keeps, k)
+	return kept, func() { k.end(context.Canceled) }
+}
+
+func (x wire) Get(ctx context.Context, name string) (value []byte, found bool, err error) {
+	err = x.over(func() (err error) {
+		value, found, err = x.a.w.kv().Get(ctx, name)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	x.a.hash.bytes(value)
+	x.a.hash.flag(found)
+	return value, found, nil
+}
+
+func (x wire) Set(ctx context.Context, name string, value []byte, ttl time.Duration) error {
+	return x.blindly(func(k store.KV) error { return k.Set(ctx, name, value, ttl) })
+}
+
+func (x wire) SetNX(ctx context.Context, name string, value []byte, ttl time.Duration) (set bool, err error) {
+	x.a.w.writes++
+	err = x.over(func() error {
+		return x.a.w.both(func(k store.KV) (err error) {
+			set, err = k.SetNX(ctx, name, value, ttl)
+			return err
+		})
+	})
+	if err != nil {
+		return false, err
+	}
+	x.a.hash.flag(set)
+	return set, nil
+}
+
+// blindly makes a command whose reply does not say what it met: the order of such
+// writes is seen by nobody but the judge.
+func (x wire) blindly(command func(store.KV) error) error {
+	w := x.a.w
+	w.writes++
+	x.a.hash.one(w.writes)
+	return x.over(func() error { return w.both(command) })
+}
+
+func (x wire) Expire(ctx context.Context, name string, ttl time.Duration) error {
+	return x.blindly(func(k store.KV) error { return k.Expire(ctx, name, ttl) })
+}
+
+func (x wire) Delete(ctx context.Context, name string) error {
+	return x.blindly(func(k store.KV) error { return k.Delete(ctx, name) })
 }
 
 // saw folds what the client was told: from equal replies it goes on equally.
-func (g gate) saw(r store.Record, flags ...bool) {
-	h := &g.a.hash
+func (a *actor) saw(r *store.Record, flags ...bool) {
+	h := &a.hash
 	h.text(string(r.State))
 	h.text(r.Token)
-	h.text(string(r.Result))
+	h.text(r.Fingerprint)
+	h.text(string(r.Form))
+	h.bytes(r.Result)
 	h.text(r.Failure)
 	h.add(uint64(r.Fence), uint64(r.Generation), uint64(r.LeaseLeft))
 	for _, f := range flags {

@@ -1,65 +1,85 @@
 package explore
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/idemrace/idemrace/check"
 	"github.com/idemrace/idemrace/history"
 )
 
+// verdicts judges schedules, each way of ending once.
+type verdicts struct {
+	cfg    *Config
+	judged map[digest][]broke // by terminal state
+	texts  map[string]bool    // outcomes
+	found  map[broke]bool
+}
+
+// broke is an invariant that a run violates, and whether the coordinator had said
+// that it keeps it.
+type broke struct {
+	invariant  string
+	guaranteed bool
+}
+
+func newVerdicts(cfg *Config) verdicts {
+	return verdicts{cfg: cfg, judged: map[digest][]broke{}, texts: map[string]bool{}, found: map[broke]bool{}}
+}
+
 // judge judges the schedule that has just ended, unless one that ended the same way
 // has been judged already.
-func (s *search) judge(w *world) (violating bool) {
+func (v *verdicts) judge(s *search, w *world) (violating bool) {
 	h := w.hash(false)
-	findings, known := s.judged[h]
+	broken, known := v.judged[h]
 	if !known {
-		if text := w.outcome(); !s.seen[text] {
-			s.seen[text] = true
+		if text := w.outcome(); !v.texts[text] {
+			v.texts[text] = true
 			s.result.Outcomes = append(s.result.Outcomes, text)
 		}
-		findings, _ = s.replay(s.chosen)
-		s.judged[h] = findings
+		broken = v.examine(s)
+		v.judged[h] = broken
+		s.result.Judged++
 	}
-	for _, f := range findings {
+	return len(broken) > 0
+}
+
+// examine runs the schedule again with everything recorded, and keeps the first of
+// each violation.
+func (v *verdicts) examine(s *search) (broken []broke) {
+	w, h := record(v.cfg, s.chosen)
+	for _, f := range check.Judge(h) {
 		if f.Verdict != check.Violated {
 			continue
 		}
-		violating = true
-		if !s.found[f.Invariant] {
-			s.found[f.Invariant] = true
-			chosen := append([]Choice(nil), s.chosen...)
-			_, steps := s.replay(chosen)
-			s.result.Found = append(s.result.Found, Violation{Invariant: f.Invariant, Because: f.Because, Schedule: steps, choices: chosen})
+		b := broke{f.Invariant, v.cfg.guaranteed(f.Invariant, w.seen)}
+		broken = append(broken, b)
+		if !v.found[b] {
+			v.found[b] = true
+			s.result.Found = append(s.result.Found, Violation{Invariant: f.Invariant, Guaranteed: b.guaranteed, Because: f.Because,
+				Schedule: v.cfg.schedule(w.steps)})
 		}
 	}
-	return violating
+	return broken
 }
 
-// replay runs a schedule again with everything recorded.
-func (s *search) replay(chosen []Choice) ([]check.Finding, []Step) {
-	w, h := record(s.cfg, chosen)
-	return check.Judge(h), w.steps
+// recorded is a world of which everything is recorded. Nothing bounds it: what is
+// chosen was affordable.
+func recorded(cfg *Config) *world {
+	w := newWorld(cfg, func(w *world) *history.Recorder { return history.NewRecorder(header(cfg), virtual{w}) })
+	w.begin(budget{free, free, free, free, free})
+	return w
 }
 
-// record runs a schedule and takes its history. What is chosen is affordable: the
-// budget does not matter.
+// record makes the chosen schedule and takes its history.
 func record(cfg *Config, chosen []Choice) (*world, *history.History) {
-	w, rec := recorded(cfg)
+	w := recorded(cfg)
 	defer w.bury()
 	for _, c := range chosen {
 		w.take(c)
 	}
-	rec.Record(history.Event{Kind: history.Settled})
-	return w, rec.History()
-}
-
-// recorded is a world of which everything is recorded.
-func recorded(cfg *Config) (*world, *history.Recorder) {
-	w := &world{cfg: cfg, left: budget{free, free, free, free}, current: -1}
-	w.rec = history.NewRecorder(header(cfg), virtual{w})
-	w.populate()
-	return w, w.rec
+	w.closed()
+	return w, w.rec.History()
 }
 
 func header(cfg *Config) history.Header {
@@ -71,18 +91,19 @@ func header(cfg *Config) history.Header {
 
 // outcome is how a schedule ended, in words: the same words, the same outcome.
 func (w *world) outcome() string {
-	var b strings.Builder
+	var parts []string
 	for _, a := range w.actors {
 		switch {
 		case a.dead:
-			fmt.Fprintf(&b, "%s died; ", a.name)
+			parts = append(parts, a.name+" died")
 		default:
 			r := a.answer()
-			fmt.Fprintf(&b, "%s %s %s %s; ", a.name, r.Answer, r.Source, r.Charge)
+			words := slices.DeleteFunc([]string{a.name, r.Answer, r.Source, r.Charge}, func(s string) bool { return s == "" })
+			parts = append(parts, strings.Join(words, " "))
 		}
 	}
 	for i, c := range w.ledger {
-		fmt.Fprintf(&b, "%s %s %d; ", c.id(i+1), c.ref, c.amount)
+		parts = append(parts, chargeID(i+1)+" for "+c.ref)
 	}
-	return strings.TrimSuffix(b.String(), "; ")
+	return strings.Join(parts, "; ")
 }

@@ -8,44 +8,41 @@ import (
 	"github.com/idemrace/idemrace/store/memstore"
 )
 
-// Backing is the store that a run is made on: the model, or a real one.
-type Backing interface {
+// Real is a store beside the model: each gated operation is made on it too, and
+// its replies are what the clients get. Time stays the model's: leases end on it by
+// command, and how long one has left is the model's word.
+type Real interface {
 	store.Store
 	store.KV
-	// Noticed: an Await of the ticket would return at once.
-	Noticed(ticket uint64) bool
-	// Renew makes one renewal, as Keep would.
-	Renew(r store.Renewal) bool
-	// LeaseEnds is when the next lease ends by the clock, if any will.
-	LeaseEnds() (at time.Time, ok bool)
-	// EndLeases is told when the clock has passed a lease's end.
-	EndLeases(ctx context.Context) error
-	// Digest is a hash of what the store holds.
-	Hash() digest
+	store.Controller
 }
 
-// model is memory on virtual time: its leases end by themselves.
-type model struct{ *memstore.Store }
+// virtual is the model store's own clock.
+type virtual struct{ w *world }
 
-func (m model) EndLeases(context.Context) error { return nil }
+func (v virtual) Now() time.Time { return epoch.Add(v.w.now) }
 
-func (m model) Noticed(t uint64) bool { return m.Store.Noticed(store.Ticket(t)) }
+func (v virtual) Sleep(context.Context, time.Duration) error { return nil }
 
-// Hash adds up the hashes of all entries, so that their order does not count.
-func (m model) Hash() digest {
+func (v virtual) WithDeadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+	return context.WithCancel(ctx)
+}
+
+// storeHash adds up the hashes of all entries, so that their order does not count.
+// Waiters are their clients' state; see actor.state.
+func (w *world) storeHash() digest {
 	var sum digest
-	m.Store.Digest(func(e memstore.Entry) {
+	w.model.Digest(func(e *memstore.Entry) {
 		var d digest
-		r := e.Record
+		r := &e.Record
 		d.text(r.Name)
 		d.text(string(r.State))
 		d.text(r.Token)
-		d.text(string(r.Result))
+		d.text(string(r.Form))
+		d.bytes(r.Result)
 		d.text(r.Failure)
 		d.text(r.Fingerprint)
-		d.add(uint64(r.Fence), uint64(r.Generation), uint64(e.Lease.UnixNano()), uint64(e.Expires.UnixNano()))
-		d.flag(e.Waits)
-		d.flag(e.Noticed)
+		d.add(uint64(r.Fence), uint64(r.Generation), uint64(e.Lease.Sub(epoch)), uint64(e.Expires.Sub(epoch)))
 		sum.a, sum.b = sum.a+d.a, sum.b+d.b
 	})
 	return sum

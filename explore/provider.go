@@ -2,7 +2,7 @@ package explore
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 
 	"github.com/idemrace/idemrace/fakeprovider"
 	"github.com/idemrace/idemrace/history"
@@ -13,14 +13,11 @@ import (
 // call is a provider call: it arrives, and it commits, whatever becomes of its
 // caller.
 type call struct {
-	by      *actor
-	ref     string
-	amount  int64
-	key     string
-	charge  int  // 1-based; 0: none yet
-	over    bool // committed, or failed
-	left    bool // its caller is gone
-	overlap bool
+	by     *actor
+	key    string
+	charge int  // 1-based; 0: none yet
+	over   bool // committed, or failed
+	left   bool // its caller is gone
 }
 
 // charge is a line of the ledger.
@@ -31,64 +28,79 @@ type charge struct {
 	call   int
 }
 
-func (c charge) id(n int) string { return fmt.Sprintf("ch_%d", n) }
+// chargeID is a charge's name.
+func chargeID(n int) string { return "ch_" + strconv.Itoa(n) }
 
-// pay is the service's own code, in two steps: the call arrives, and it commits.
-func (a *actor) pay(ctx context.Context) ([]byte, error) {
+// provider is the object of every provider step: calls and charges are numbered in
+// their order.
+const provider = "provider"
+
+// charge is the service's own code, in two steps: the call arrives, and it commits.
+func (a *actor) charge(ctx context.Context) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, target.Known(context.Cause(ctx))
 	}
 	w := a.w
-	a.park(Op{Kind: Arrive, Object: a.send.Ref, Writes: true})
+	a.park(Op{Kind: Arrive, Object: provider, Writes: true})
 	n := w.arrive(a, idempotency.ProviderKey(ctx))
 	a.ctx = ctx
-	how := a.park(Op{Kind: Commit, Object: a.send.Ref, Writes: true, call: n})
+	a.enterPhase(arrived)
+	how := a.park(Op{Kind: Commit, Object: provider, Writes: true, call: n})
 	if how == Leave {
 		w.calls[n-1].left = true
+		a.enterPhase(committed) // for itself
 		return nil, target.Known(context.Cause(ctx))
 	}
 	id, err := w.commit(n, how)
+	a.enterPhase(committed)
 	if err != nil {
 		return nil, target.Known(err)
 	}
 	ch := w.ledger[id-1]
-	a.hash.add(uint64(id))
-	return target.Receipt(ch.id(id), ch.amount, ch.ref), nil
+	a.hash.one(uint64(id))
+	return target.Receipt(chargeID(id), ch.amount, ch.ref), nil
 }
 
 func (w *world) arrive(a *actor, key string) int {
-	w.calls = append(w.calls, call{by: a, ref: a.send.Ref, amount: a.send.Amount, key: key})
-	n := len(w.calls)
-	for i := range w.calls[:n-1] {
-		other := &w.calls[i]
-		if !other.over && other.ref == a.send.Ref && (key == "" || other.key != key) {
-			w.calls[n-1].overlap = true
-		}
-	}
-	w.provider(history.Arrive, n, 0, nil)
-	return n
+	w.calls = append(w.calls, call{by: a, key: key})
+	w.provider(history.Arrive, len(w.calls), 0, nil)
+	return len(w.calls)
 }
 
 // commit ends a call as the choice says, and returns the charge by number.
 func (w *world) commit(n int, how Act) (int, error) {
 	c := &w.calls[n-1]
 	c.over = true
-	if how == FailCall {
-		w.provider(history.Reply, n, 0, fakeprovider.ErrAnswerLost)
-		return 0, fakeprovider.ErrAnswerLost
+	err := failure(how)
+	if how == FailCall || how == Decline {
+		w.provider(history.Reply, n, 0, err)
+		return 0, err
 	}
 	c.charge = w.chargeOf(c)
 	if c.charge == 0 {
-		w.ledger = append(w.ledger, charge{ref: c.ref, amount: c.amount, key: c.key, call: n})
+		w.ledger = append(w.ledger, charge{ref: c.by.send.Ref, amount: c.by.send.Amount, key: c.key, call: n})
 		c.charge = len(w.ledger)
 		w.provider(history.Commit, n, c.charge, nil)
 	}
-	if how == ChargeLost {
-		w.provider(history.Reply, n, 0, fakeprovider.ErrAnswerLost)
-		return 0, fakeprovider.ErrAnswerLost
+	if err != nil {
+		w.provider(history.Reply, n, 0, err)
+		return 0, err
 	}
 	w.provider(history.Reply, n, c.charge, nil)
 	return c.charge, nil
+}
+
+// failure is what the caller of a provider that fails by choice is told.
+func failure(how Act) error {
+	switch how {
+	case FailCall, ChargeLost:
+		return fakeprovider.ErrAnswerLost
+	case Decline:
+		return fakeprovider.ErrDeclined
+	case HideCharge:
+		return fakeprovider.ErrFailed
+	}
+	return nil
 }
 
 // chargeOf is the charge that a provider which honours keys has for this one.
@@ -110,9 +122,9 @@ func (w *world) provider(k history.Kind, n, id int, err error) {
 		return
 	}
 	c := w.calls[n-1]
-	e := history.Event{Kind: k, Call: n, Attempt: c.by.send.Number, Ref: c.ref, Effect: history.DefaultEffect, Amount: c.amount, ProviderKey: c.key}
+	e := history.Event{Kind: k, Call: n, Attempt: c.by.send.Number, Ref: c.by.send.Ref, Effect: history.DefaultEffect, Amount: c.by.send.Amount, ProviderKey: c.key}
 	if id > 0 {
-		e.Charge = charge{}.id(id)
+		e.Charge = chargeID(id)
 	}
 	if err != nil {
 		e.Err = err.Error()

@@ -2,11 +2,10 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/idemrace/idemrace/check"
 )
 
 // search is a depth-first search by running again: a schedule is a list of
@@ -15,16 +14,15 @@ type search struct {
 	ctx    context.Context
 	cfg    *Config
 	began  time.Time
+	w      *world
 	result Result
 	cost   int // of this level; free at the last
-	last   bool
 
 	visited map[digest]uint32 // state → the sleep set that it was left with
-	judged  map[digest][]check.Finding
-	seen    map[string]bool // outcomes
-	found   map[string]bool // invariants
-	full    bool            // the memory bound was met
-	stack   []frame
+	verdict verdicts
+	full    bool // the memory bound was met
+	frames  []frame
+	depth   int // frames in use
 	chosen  []Choice
 }
 
@@ -35,38 +33,43 @@ type frame struct {
 	sleep   uint32 // actors whose next step need not be tried here
 }
 
+// endless is the number of steps after which a schedule is given up: the longest
+// honest one that was seen has 120.
+const endless = 2000
+
+// ErrEndless: a schedule never came to an end, because a client goes on making steps.
+var ErrEndless = errors.New("explore: a client never comes to an end")
+
 func newSearch(ctx context.Context, cfg *Config) *search {
-	return &search{ctx: ctx, cfg: cfg, began: time.Now(), judged: map[digest][]check.Finding{}, seen: map[string]bool{}, found: map[string]bool{}}
+	return &search{ctx: ctx, cfg: cfg, began: time.Now(), w: newWorld(cfg, nil), verdict: newVerdicts(cfg)}
 }
 
 // deepen searches by cost, so that the first violation is already near minimal,
 // and then without a bound on it.
 func (s *search) deepen() error {
-	budget := s.cfg.Faults + s.cfg.Crashes + s.cfg.Expiries
-	most := 2 + budget
+	budget := s.cfg.Faults + s.cfg.Crashes + s.cfg.Expiries + s.cfg.HangUps
+	most := min(2, budget+1) + budget
 	if s.cfg.Preemptions >= 0 {
 		most = s.cfg.Preemptions + budget
 	}
 	for cost := 0; cost <= most; cost++ {
-		if err := s.level(cost, cost == most && s.cfg.Preemptions >= 0); err != nil || s.result.Why != "" {
+		if whole, err := s.level(cost); whole || err != nil || s.result.Why != "" {
 			return err
 		}
 	}
 	if s.cfg.Preemptions == Unbounded {
-		if err := s.level(free, true); err != nil {
-			return err
-		}
+		_, err := s.level(free)
+		return err
 	}
-	s.result.Complete = s.result.Why == ""
-	slices.Sort(s.result.Outcomes)
 	return nil
 }
 
-// level searches everything of at most that cost.
-func (s *search) level(cost int, last bool) error {
-	s.cost, s.last, s.full = cost, last, false
+// level searches everything of at most that cost. It is whole if that left nothing
+// out: then no higher cost has more.
+func (s *search) level(cost int) (whole bool, err error) {
+	s.cost, s.full, s.w.cut = cost, false, false
 	s.visited = map[digest]uint32{}
-	s.stack = s.stack[:0]
+	s.depth = 0
 	l := Level{Cost: cost}
 	if cost == free {
 		l.Cost = Unbounded
@@ -74,15 +77,14 @@ func (s *search) level(cost int, last bool) error {
 	for {
 		violating, err := s.run()
 		if err != nil {
-			return err
+			return false, err
 		}
 		l.Runs++
 		s.result.Runs++
 		if violating {
 			l.Violating++
 		}
-		if why := s.stop(); why != "" {
-			s.result.Why = why
+		if s.result.Why = s.stop(); s.result.Why != "" {
 			break
 		}
 		if !s.back() {
@@ -90,12 +92,13 @@ func (s *search) level(cost int, last bool) error {
 			break
 		}
 	}
-	s.result.States = max(s.result.States, len(s.visited))
+	l.States = len(s.visited)
+	s.result.States = max(s.result.States, l.States)
 	if s.full && s.result.Why == "" {
 		s.result.Why = fmt.Sprintf("more than %d states; --max-states allows more", s.cfg.maxStates())
 	}
 	s.result.Levels = append(s.result.Levels, l)
-	return nil
+	return l.Complete && !s.w.cut, nil
 }
 
 // stop says why the search must end, "" if it may go on.
@@ -103,7 +106,7 @@ func (s *search) stop() string {
 	switch {
 	case s.cfg.MaxRuns > 0 && s.result.Runs >= s.cfg.MaxRuns:
 		return fmt.Sprintf("%d runs were made", s.result.Runs)
-	case s.result.Runs%256 != 0:
+	case s.result.Runs%64 != 0:
 		return ""
 	case s.ctx.Err() != nil:
 		return "interrupted"
@@ -118,14 +121,14 @@ func (s *search) stop() string {
 
 // back moves the last choice that has an alternative, and forgets those behind it.
 func (s *search) back() bool {
-	for n := len(s.stack) - 1; n >= 0; n-- {
-		f := &s.stack[n]
-		if c := f.choices[f.at]; s.sleeping() && c.Actor >= 0 && c.Act == Go && c.Call == 0 {
+	for n := s.depth - 1; n >= s.cfg.rooted; n-- {
+		f := &s.frames[n]
+		if c := f.choices[f.at]; s.sleeping() && c.plain() {
 			f.sleep |= 1 << c.Actor // whatever began with it has been tried
 		}
 		for f.at++; f.at < len(f.choices); f.at++ {
-			if !s.asleep(f, f.choices[f.at]) {
-				s.stack = s.stack[:n+1]
+			if !f.asleep(f.choices[f.at]) {
+				s.depth = n + 1
 				return true
 			}
 		}
@@ -133,132 +136,120 @@ func (s *search) back() bool {
 	return false
 }
 
-// sleeping: sleep sets are sound only where preemptions cost nothing, and only
-// where nothing but clients' steps can happen.
+// sleeping: sleep sets are sound only where preemptions cost nothing.
 func (s *search) sleeping() bool { return s.cost == free && !s.cfg.NoSleep }
 
-func (s *search) asleep(f *frame, c Choice) bool {
-	return c.Actor >= 0 && c.Act == Go && c.Call == 0 && f.sleep&(1<<c.Actor) != 0
-}
+func (f *frame) asleep(c Choice) bool { return c.plain() && f.sleep&(1<<c.Actor) != 0 }
 
 func (s *search) budget() budget {
-	b := budget{faults: s.cfg.Faults, crashes: s.cfg.Crashes, expiries: s.cfg.Expiries, preemptions: free}
+	b := s.cfg.budget()
 	if s.cost != free {
-		b.preemptions = s.cost
-		if s.cfg.Preemptions >= 0 {
-			b.preemptions = min(b.preemptions, s.cfg.Preemptions)
-		}
+		b.preemptions = min(b.preemptions, s.cost)
 	}
 	return b
 }
 
 // run makes one schedule: the chosen part again, then the first choice each time.
 func (s *search) run() (violating bool, err error) {
-	w := newWorld(s.cfg, s.budget())
+	w := s.w
+	w.begin(s.budget())
 	defer w.bury()
-	if w.broken != nil {
-		return false, w.broken
-	}
 	s.chosen = s.chosen[:0]
-	for depth := 0; ; depth++ {
-		if depth == len(s.stack) {
-			if !s.push(w) {
-				break
-			}
+	for depth := 0; w.broken == nil; depth++ {
+		if depth == s.depth && !s.push() {
+			break
 		}
-		f := &s.stack[depth]
+		if depth > endless {
+			return false, fmt.Errorf("%w: more than %d steps, the last ones of %s", ErrEndless, endless, w.actors[max(0, w.current)].name)
+		}
+		f := &s.frames[depth]
 		c := f.choices[f.at]
 		s.chosen = append(s.chosen, c)
 		w.take(c)
 		s.result.Steps++
 	}
-	if !w.over() {
-		return false, nil // seen before
+	if w.broken != nil || !w.over() {
+		return false, w.broken // or seen before
 	}
-	return s.judge(w), nil
+	if s.cfg.finished != nil {
+		s.cfg.finished(w, s.chosen)
+	}
+	return s.verdict.judge(s, w), nil
 }
 
 // push adds a frame for the state that is reached now. It reports false at the end of
 // a schedule, or where another has been before.
-func (s *search) push(w *world) bool {
-	choices := s.affordable(w, w.choices(nil))
-	if len(choices) == 0 {
+func (s *search) push() bool {
+	w := s.w
+	if s.depth == len(s.frames) {
+		s.frames = append(s.frames, frame{})
+	}
+	f := &s.frames[s.depth]
+	f.choices, f.at = s.affordable(w.choices(f.choices)), 0
+	if len(f.choices) == 0 {
 		return false
 	}
-	sleep := s.inherit(w)
-	if !s.cfg.NoVisited && s.before(w, sleep) {
+	f.sleep = s.inherit()
+	if !s.cfg.NoVisited && s.depth >= s.cfg.rooted && s.before(f.sleep) {
 		return false
 	}
-	f := frame{choices: choices, sleep: sleep}
-	for f.at < len(choices) && s.asleep(&f, choices[f.at]) {
+	for f.at < len(f.choices) && f.asleep(f.choices[f.at]) {
 		f.at++
 	}
-	if f.at == len(choices) {
+	if f.at == len(f.choices) {
 		return false
 	}
-	s.stack = append(s.stack, f)
+	s.depth++
 	return true
 }
 
 // affordable leaves out what would cost more than this level has.
-func (s *search) affordable(w *world, choices []Choice) []Choice {
+func (s *search) affordable(choices []Choice) []Choice {
 	if s.cost == free {
 		return choices
 	}
-	left := s.cost - w.spent(s.budget())
-	return slices.DeleteFunc(choices, func(c Choice) bool { return w.price(c) > left })
-}
-
-// spent is what the run has cost so far.
-func (w *world) spent(from budget) int {
-	return from.faults - w.left.faults + from.crashes - w.left.crashes + from.expiries - w.left.expiries + from.preemptions - w.left.preemptions
-}
-
-// price of a choice: one for each thing that had not to happen.
-func (w *world) price(c Choice) int {
-	n := 0
-	switch {
-	case c.Act == Crash, c.Act == FailBefore, c.Act == LoseReply, c.Act == ChargeLost, c.Act == FailCall:
-		n++
-	case c.Actor == theClock && (c.Call > 0 || !w.idle()):
-		n++
-	}
-	if w.preempts(c) {
-		n++
-	}
-	return n
+	left := s.cost - s.w.spent()
+	kept := slices.DeleteFunc(choices, func(c Choice) bool { return s.w.price(c) > left })
+	s.w.cut = s.w.cut || len(kept) < len(choices)
+	return kept
 }
 
 // inherit is the sleep set of the state that the last choice has led to: who slept
-// before goes on sleeping unless that step and its own touch the same.
-func (s *search) inherit(w *world) uint32 {
-	n := len(s.stack)
-	if !s.sleeping() || n == 0 {
+// before goes on sleeping unless that step and its own touch the same. Anything but
+// a client's own step that went as it should wakes all: time, faults and deaths
+// change what steps mean.
+func (s *search) inherit() uint32 {
+	if !s.sleeping() || s.depth == 0 {
 		return 0
 	}
-	f := &s.stack[n-1]
+	f := &s.frames[s.depth-1]
 	c := f.choices[f.at]
-	if c.Actor < 0 || c.Act != Go || c.Call > 0 {
-		return 0
+	if !c.plain() || f.sleep == 0 || s.w.actors[c.Actor].ended {
+		return 0 // an answer has an order with everything
 	}
 	var sleep uint32
-	for _, a := range w.actors {
-		if f.sleep&(1<<a.id) != 0 && a.id != c.Actor && independent(a.op, w.last) {
+	for _, a := range s.w.actors {
+		if f.sleep&(1<<a.id) != 0 && a.id != c.Actor && independent(a.op, s.w.last) {
 			sleep |= 1 << a.id
 		}
 	}
 	return sleep
 }
 
-// independent: in either order both steps see and leave the same.
+// independent: in either order both steps see and leave the same, and no verdict
+// depends on which was first. Requests and calls have an order with everything, for
+// laws speak of it.
 func independent(a, b Op) bool {
+	if a.Kind == Start || b.Kind == Start || a.Kind.provider() || b.Kind.provider() {
+		return false
+	}
 	return a.Object != b.Object || !a.Writes && !b.Writes
 }
 
 // before reports whether the state was met with no more to try than now, and
 // remembers it.
-func (s *search) before(w *world, sleep uint32) bool {
-	h := w.hash(s.cost != free)
+func (s *search) before(sleep uint32) bool {
+	h := s.w.hash(s.cost != free)
 	known, met := s.visited[h]
 	if met && known&^sleep == 0 {
 		return true
@@ -273,14 +264,4 @@ func (s *search) before(w *world, sleep uint32) bool {
 	}
 	s.visited[h] = sleep
 	return false
-}
-
-// over: nothing can happen any more.
-func (w *world) over() bool {
-	for _, a := range w.actors {
-		if a.live() {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(w.calls, func(c call) bool { return c.left && !c.over })
 }

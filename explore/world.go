@@ -2,135 +2,124 @@ package explore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/idemrace/idemrace/history"
 	"github.com/idemrace/idemrace/idempotency"
-	"github.com/idemrace/idemrace/impl"
-	"github.com/idemrace/idemrace/store"
 	"github.com/idemrace/idemrace/store/memstore"
 	"github.com/idemrace/idemrace/target"
 )
 
 // world is one run: everything that the scheduler moves, and nothing else. It is
-// made anew for each schedule.
+// begun anew for each schedule.
 type world struct {
-	cfg       *Config
-	now       time.Duration // since epoch
-	store     Backing
-	actors    []*actor
-	calls     []call
-	ledger    []charge
-	deadlines []*deadline
-	left      budget
-	current   int // who made the last step
-	last      Op  // which that was
-	rec       *history.Recorder
-	steps     []Step // by labels, if anybody records
-	broken    error  // the coordinator could not be made
+	cfg    *Config
+	model  *memstore.Store
+	real   Real // nil: the model alone
+	early  time.Time
+	actors []*actor
+	rec    *history.Recorder // nil: nobody records
+
+	now     time.Duration // since epoch
+	calls   []call
+	ledger  []charge
+	from    budget // at the beginning
+	left    budget
+	current int    // who made the last step of his own
+	last    Op     // which that was
+	writes  uint64 // plain ones so far
+	order   digest // what only the order of steps tells
+	seen    stresses
+	steps   []Step // by labels, if anybody records
+	cut     bool   // a budget of this level left something out
+	broken  error  // the coordinator could not be made, or the real store failed
 }
 
 // budget is what choices may still be made.
-type budget struct{ faults, crashes, expiries, preemptions int }
+type budget struct{ faults, crashes, expiries, hangUps, preemptions int }
 
 // free is a budget that nothing bounds.
 const free = 1 << 30
 
-func newWorld(cfg *Config, left budget) *world {
-	w := &world{cfg: cfg, left: left, current: -1}
-	w.populate()
+// newWorld makes a world; rec may be nil.
+func newWorld(cfg *Config, rec func(*world) *history.Recorder) *world {
+	w := &world{cfg: cfg, early: epoch.Add(cfg.Coordinator.Retention)}
+	w.model = memstore.New(virtual{w})
+	if rec != nil {
+		w.rec = rec(w)
+	}
+	for i, s := range cfg.attempts {
+		w.actors = append(w.actors, newActor(w, i, s))
+	}
 	return w
 }
 
-// populate makes store and clients.
-func (w *world) populate() {
-	cfg := w.cfg
-	w.store = cfg.backing(w)
-	for i, s := range cfg.attempts {
-		a := &actor{w: w, id: i, name: s.Client, send: s}
-		w.actors = append(w.actors, a)
-		if err := w.enter(a); err != nil {
-			w.broken = err
-			return
+// begin puts everything back to where a run begins.
+func (w *world) begin(left budget) {
+	w.now, w.calls, w.ledger, w.steps = 0, w.calls[:0], w.ledger[:0], nil
+	w.from, w.left, w.current, w.last = left, left, -1, Op{}
+	w.order, w.writes, w.broken = digest{}, 0, nil
+	w.seen = stresses{}
+	w.model.Reset()
+	if w.cfg.Back != nil && w.real == nil {
+		w.real, w.broken = w.cfg.Back()
+	}
+	for _, a := range w.actors {
+		if w.broken == nil {
+			w.broken = a.enter()
 		}
 	}
 }
 
-// enter makes a client's worker and runs it up to its request.
-func (w *world) enter(a *actor) error {
-	g := gate{a}
-	env := impl.Env{Store: g, KV: g, Clock: clockOf{a}, Config: w.cfg.Coordinator, HonoursKeys: w.cfg.HonoursKeys, Cleanup: func(func()) {}}
-	if w.rec != nil {
-		env.Store, env.KV = history.Store(w.rec, a.name, g), history.KV(w.rec, a.name, g)
-	}
-	n := 0
-	env.Config.NewToken = func() string { n++; return fmt.Sprintf("%s-%d", a.name, n) }
-	c, err := w.cfg.Entry.New(env)
-	if err != nil {
-		return err
-	}
-	req := w.cfg.requests[a.id]
-	act := idempotency.Action(a.pay)
-	ctx := context.Background()
-	if w.rec != nil {
-		act, ctx = history.Action(w.rec, a.name, a.send.Ref, act), history.WithAttempt(ctx, a.send.Number)
-	}
-	a.begin(c, req, act, ctx)
-	return nil
-}
-
-func modelOf(w *world) Backing { return model{memstore.New(virtual{w})} }
-
-// take makes one choice, and says what it was.
+// take makes one choice, and notes what it was.
 func (w *world) take(c Choice) {
 	if w.rec != nil {
 		w.steps = append(w.steps, w.label(c))
 	}
+	w.stressed(c)
 	w.spend(c)
 	switch c.Actor {
 	case theClock:
 		w.tick(c)
+		return
 	case theProvider:
 		_, _ = w.commit(c.Call, c.Act)
+		w.order.add(uint64(c.Call), w.phases())
+		return
+	}
+	a := w.actors[c.Actor]
+	switch {
+	case c.Act == Crash:
+		w.crash(a)
+	case c.Act == HangUp:
+		w.hangUp(a)
+	case c.Call > 0:
+		w.renew(a, c.Call-1)
 	default:
-		a := w.actors[c.Actor]
 		w.current, w.last = c.Actor, a.op
-		if c.Act == Crash {
-			w.crash(a)
-			return
-		}
-		if c.Act == Go && c.Call > 0 {
-			w.renew(a, c.Call-1)
-			return
-		}
 		a.resume(c.Act)
 	}
 }
 
 func (w *world) crash(a *actor) {
-	if w.rec != nil {
-		w.rec.Record(history.Event{Kind: history.Fault, Op: "worker-kill", Worker: a.name, N: 1})
-	}
+	w.fault("worker-kill", a.name)
 	if a.op.Kind == Commit {
 		w.calls[a.op.call-1].left = true
 	}
 	a.kill()
-	if w.rec != nil && a.began {
-		w.rec.Record(history.Event{Kind: history.Answer, Attempt: a.send.Number, Client: a.name, Worker: a.name, Key: a.send.Key, Ref: a.send.Ref,
-			Answer: history.UnknownOutcome, Err: "no answer: the worker died"})
-	}
+	a.enterPhase(died)
+	w.told(a, history.Event{Answer: history.UnknownOutcome, Err: "no answer: the worker died"})
 }
 
-// renew makes one renewal of a client's lease.
-func (w *world) renew(a *actor, n int) {
-	k := a.keeps[n]
-	kept, err := k.renewal.Renew(func() (bool, error) { return w.store.Renew(k.renewal), nil })
-	k.plan(w)
-	if err == nil && !kept {
-		k.over = true
-		k.cancel(store.ErrLeaseLost)
+// hangUp has the client leave; its worker goes on, on a context that has ended.
+func (w *world) hangUp(a *actor) {
+	a.left = true
+	a.enterPhase(parted)
+	a.hangUp(errLeft)
+	if w.rec != nil {
+		w.rec.Record(history.Event{Kind: history.HangUp, Attempt: a.send.Number, Client: a.name, Worker: a.name, Key: a.send.Key, Ref: a.send.Ref})
 	}
+	w.told(a, history.Event{Answer: history.HungUp, Err: "the client hung up"})
 }
 
 // spend takes a choice from the budget, and counts a preemption: another goes on
@@ -139,9 +128,11 @@ func (w *world) spend(c Choice) {
 	switch {
 	case c.Act == Crash:
 		w.left.crashes--
-	case c.Act == FailBefore || c.Act == LoseReply || c.Act == ChargeLost || c.Act == FailCall:
+	case c.Act == HangUp:
+		w.left.hangUps--
+	case c.Act.fault():
 		w.left.faults--
-	case c.Actor == theClock && (c.Call > 0 || !w.idle()):
+	case w.hastens(c):
 		w.left.expiries--
 	}
 	if w.preempts(c) {
@@ -149,137 +140,151 @@ func (w *world) spend(c Choice) {
 	}
 }
 
+// hastens: the clock goes on though somebody could move.
+func (w *world) hastens(c Choice) bool { return c.Actor == theClock && (c.Call > 0 || !w.idle()) }
+
 func (w *world) preempts(c Choice) bool {
-	if w.current < 0 || c.Actor == w.current || c.Actor < 0 || c.Act == Crash {
+	if w.current < 0 || c.Actor == w.current || c.Actor < 0 || c.Act == Crash || c.Act == HangUp || c.Act == Go && c.Call > 0 {
 		return false
 	}
 	cur := w.actors[w.current]
 	return cur.live() && !cur.waiting()
 }
 
-// tick moves the clock to the next deadline, and ends what ends there.
-func (w *world) tick(c Choice) {
-	at, lease, ok := w.nextDeadline()
-	if end, found := w.store.LeaseEnds(); c.Call > 0 && found {
-		at, lease, ok = end.Sub(epoch), true, true
+// price of a choice: one for each thing that had not to happen.
+func (w *world) price(c Choice) int {
+	n := 0
+	if c.Act == Crash || c.Act == HangUp || c.Act.fault() || w.hastens(c) {
+		n++
 	}
-	if !ok {
-		return
+	if w.preempts(c) {
+		n++
 	}
-	w.now = at
-	for _, d := range w.deadlines {
-		if d.at.Sub(epoch) <= w.now {
-			d.pass()
-		}
-	}
-	for _, a := range w.actors {
-		for _, k := range a.keeps {
-			if !k.over && w.now >= k.ends {
-				k.over = true
-				k.cancel(store.ErrRunTooLong)
-			}
-		}
-	}
-	if lease {
-		_ = w.store.EndLeases(context.Background())
-		if w.rec != nil {
-			w.rec.Record(history.Event{Kind: history.Fault, Op: "end-leases", N: 1})
-		}
-	}
+	return n
 }
 
-func (w *world) endsLease(c Choice) bool {
-	_, lease, _ := w.nextDeadline()
-	return lease || c.Call > 0
+// spent is what the run has cost so far.
+func (w *world) spent() int {
+	return w.from.faults - w.left.faults + w.from.crashes - w.left.crashes + w.from.expiries - w.left.expiries +
+		w.from.hangUps - w.left.hangUps + w.from.preemptions - w.left.preemptions
 }
 
-// nextDeadline is the next moment at which time alone changes something.
-func (w *world) nextDeadline() (at time.Duration, lease, ok bool) {
-	consider := func(t time.Duration, isLease bool) {
-		if t > w.now && (!ok || t < at || t == at && isLease) {
-			at, lease, ok = t, isLease, true
-		}
-	}
-	if end, found := w.store.LeaseEnds(); found {
-		consider(end.Sub(epoch), true)
-	}
-	for _, a := range w.actors {
-		if !a.live() {
-			continue
-		}
-		if k := a.op.Kind; k == Sleep || k == Await {
-			consider(a.op.Until, false)
-		}
-		for _, k := range a.keeps {
-			if !k.over {
-				consider(min(k.due, k.ends), false)
-			}
-		}
-	}
-	for _, d := range w.deadlines {
-		if d.Context.Err() == nil {
-			consider(d.at.Sub(epoch), false)
-		}
-	}
-	return at, lease, ok
-}
-
-// sent and answered are a client's view, for the history.
-func (w *world) sent(a *actor) {
-	if w.rec == nil {
-		return
-	}
-	fp, _ := target.Fingerprint(a.send) // made already
-	w.rec.Record(history.Event{Kind: history.Send, Attempt: a.send.Number, Client: a.name, Worker: a.name, Tenant: a.send.Tenant,
-		Operation: a.send.Operation, Key: a.send.Key, Ref: a.send.Ref, Amount: a.send.Amount, Fingerprint: fp.String()})
-}
-
-func (w *world) answered(a *actor) {
-	if w.rec == nil {
-		return
-	}
-	r := a.answer()
-	w.rec.Record(history.Event{Kind: history.Answer, Attempt: a.send.Number, Client: a.name, Worker: a.name, Tenant: a.send.Tenant,
-		Operation: a.send.Operation, Key: a.send.Key, Ref: a.send.Ref,
-		Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: r.Detail})
-}
-
-// bury ends every coroutine that is still there.
+// bury ends every coroutine that is still under way.
 func (w *world) bury() {
 	for _, a := range w.actors {
-		if a.lane != nil && !a.ended {
+		if a.lane != nil && a.live() {
 			a.kill()
 		}
 	}
 }
 
+// over: nothing can happen any more.
+func (w *world) over() bool {
+	for _, a := range w.actors {
+		if a.live() {
+			return false
+		}
+	}
+	for i := range w.calls {
+		if c := &w.calls[i]; c.left && !c.over {
+			return false
+		}
+	}
+	return true
+}
+
+// phases is where each client is, in one number.
+func (w *world) phases() uint64 {
+	var n uint64
+	for _, a := range w.actors {
+		n = n*7 + a.phase // a carry beyond 22 clients only merges fewer states
+	}
+	return n
+}
+
 // hash is the state, by which two prefixes are told to be one: the store, the
-// ledger, the clock, what each client has seen, and what may still be chosen.
+// ledger, the clock, what each client has seen and what is prepared for it, the
+// order of what verdicts depend on, and what may still be chosen.
 func (w *world) hash(bounded bool) digest {
-	var d digest
-	d.add(uint64(w.now), uint64(w.left.faults), uint64(w.left.crashes), uint64(w.left.expiries))
+	d := w.order
+	d.add(uint64(w.now), uint64(w.left.faults), uint64(w.left.crashes), uint64(w.left.expiries), uint64(w.left.hangUps), w.seen.bits())
 	if bounded {
 		d.add(uint64(w.left.preemptions), uint64(w.current+1))
 	}
-	s := w.store.Hash()
-	d.add(s.a, s.b)
-	for _, c := range w.ledger {
-		d.text(c.ref)
+	s := w.storeHash()
+	d.add(s.a, s.b, uint64(len(w.ledger)))
+	for i := range w.ledger {
+		c := &w.ledger[i]
 		d.text(c.key)
-		d.add(uint64(c.amount), uint64(c.call))
+		d.one(uint64(c.call))
 	}
 	for i := range w.calls {
 		c := &w.calls[i]
 		d.add(uint64(c.by.id), uint64(c.charge))
 		d.flag(c.over)
 		d.flag(c.left)
-		d.flag(c.overlap)
 		d.text(c.key)
 	}
 	for _, a := range w.actors {
-		d.add(a.hash.a, a.hash.b, uint64(a.op.Kind), uint64(len(a.keeps)))
-		d.flag(a.ended)
-		d.flag(a.dead)
+		a.state(&d)
 	}
 	return d
+}
+
+// What follows is for the history; nothing of it is made unless somebody records.
+
+func (w *world) fault(op, worker string) {
+	if w.rec != nil {
+		w.rec.Record(history.Event{Kind: history.Fault, Op: op, Worker: worker, N: 1})
+	}
+}
+
+func (w *world) sent(a *actor) {
+	if w.rec == nil {
+		return
+	}
+	w.rec.Record(history.Event{Kind: history.Send, Attempt: a.send.Number, Client: a.name, Worker: a.name, Tenant: a.send.Tenant, Operation: a.send.Operation,
+		Key: a.send.Key, Ref: a.send.Ref, Amount: a.send.Amount, Fingerprint: w.cfg.fingerprints[a.id]})
+}
+
+func (w *world) answered(a *actor) {
+	if w.rec == nil || a.left {
+		return
+	}
+	r := a.answer()
+	w.told(a, history.Event{Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: r.Detail})
+}
+
+func (w *world) told(a *actor, e history.Event) {
+	if w.rec == nil {
+		return
+	}
+	e.Kind, e.Attempt, e.Client, e.Worker = history.Answer, a.send.Number, a.name, a.name
+	e.Tenant, e.Operation, e.Key, e.Ref = a.send.Tenant, a.send.Operation, a.send.Key, a.send.Ref
+	w.rec.Record(e)
+}
+
+func (w *world) orphan(ctx context.Context, o idempotency.Orphan) {
+	if w.rec == nil {
+		return
+	}
+	ref, id, _ := target.ReadReceipt(o.Result)
+	w.rec.Record(history.Event{Kind: history.Orphan, Attempt: history.AttemptOf(ctx), Ref: ref, Charge: id})
+}
+
+// closed ends the history: what lies in the store, and that all is quiet.
+func (w *world) closed() {
+	records, err := w.model.Records(context.Background())
+	if err != nil {
+		return // it fails only for a context that has ended
+	}
+	for _, r := range records {
+		ttl := int64(-1)
+		if r.ExpiresIn >= 0 {
+			ttl = r.ExpiresIn.Milliseconds()
+		}
+		w.rec.Record(history.Event{Kind: history.RecordSeen, Name: r.Name, State: string(r.State), Fence: r.Fence, Generation: r.Generation,
+			Token: r.Token, Fingerprint: r.Fingerprint, LeaseMS: r.LeaseLeft.Milliseconds(), TTLMS: ttl})
+	}
+	w.rec.Record(history.Event{Kind: history.Settled})
 }

@@ -9,61 +9,83 @@ import (
 // What the explorer asks of the reference besides the ports: it moves the clock
 // itself, and must know what would happen without letting it.
 
-// Noticed reports whether an Await of the ticket would return at once with a notice,
-// or because nobody knows the ticket.
-func (s *Store) Noticed(t store.Ticket) bool {
+// Noticed is what an Await of the ticket would return at once; ok is false if it
+// would wait.
+func (s *Store) Noticed(t store.Ticket) (n store.Notice, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, known := s.waiters[t]
-	return !known || len(w.notice) > 0
+	if !known {
+		return n, true
+	}
+	select {
+	case n = <-w.notice:
+		w.notice <- n // it stays there for its Await
+		return n, true
+	default:
+		return n, false
+	}
 }
+
+// Forget uses a ticket up, as its Await does.
+func (s *Store) Forget(t store.Ticket) { s.forget(t) }
 
 // Renew makes one renewal, as Keep does, and reports whether the claim was kept.
 func (s *Store) Renew(r store.Renewal) bool { return s.renew(r) }
 
-// LeaseEnds is when the next claim's lease ends that has not ended by now; ok is
-// false if there is none. A pending plain value ends with its ttl.
-func (s *Store) LeaseEnds() (at time.Time, ok bool) {
+// Ends is when the next claim ends that has not ended by now: by its lease, or,
+// for a pending plain value, its ttl. A final that ends before early counts too, for
+// it ends too soon. ok is false if there is none.
+func (s *Store) Ends(early time.Time) (at time.Time, final, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clk.Now()
 	for _, e := range s.entries {
-		if end := e.ends(); end.After(now) && (!ok || end.Before(at)) {
-			at, ok = end, true
+		end, isFinal := e.ends(early)
+		if end.After(now) && (!ok || end.Before(at)) {
+			at, final, ok = end, isFinal, true
 		}
 	}
-	return at, ok
+	return at, final, ok
 }
 
-// ends is when the entry's claim ends, zero if it is none.
-func (e *entry) ends() time.Time {
+// ends is when the entry's claim ends, zero if nothing does.
+func (e *entry) ends(early time.Time) (at time.Time, final bool) {
+	held := e.record.State == store.Pending || e.record.State == store.Unknown
 	switch {
-	case e.record.State != store.Pending && e.record.State != store.Unknown:
-		return time.Time{}
-	case e.plain:
-		return e.expires
+	case held && !e.plain:
+		return e.lease, false
+	case held || e.expires.Before(early):
+		return e.expires, !held
 	}
-	return e.lease
+	return time.Time{}, false
 }
 
-// Digest folds everything that the store holds, entries in no order: each by
-// itself, and the sum of all.
-func (s *Store) Digest(fold func(e Entry)) {
+// Digest hands over everything that lies in the store, in no order. Waiters are
+// left out: Noticed tells of them.
+func (s *Store) Digest(fold func(e *Entry)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range s.entries {
-		fold(Entry{Record: e.record, Plain: e.plain, Lease: e.lease, Expires: e.expires})
-	}
-	for _, w := range s.waiters {
-		fold(Entry{Record: store.Record{Name: w.name}, Waits: true, Noticed: len(w.notice) > 0})
+	now := s.clk.Now()
+	for name := range s.entries {
+		if e := s.find(name, now); e != nil {
+			fold(&Entry{Record: e.record, Plain: e.plain, Lease: e.lease, Expires: e.expires})
+		}
 	}
 }
 
-// Entry is what lies under a name, or a registered waiter. Its bytes must not be
-// changed.
+// Reset empties the store, so that it need not be made anew.
+func (s *Store) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.entries)
+	clear(s.waiters)
+	s.last = 0
+}
+
+// Entry is what lies under a name. Its bytes must not be changed.
 type Entry struct {
 	Record         store.Record
 	Plain          bool
 	Lease, Expires time.Time
-	Waits, Noticed bool
 }

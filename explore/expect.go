@@ -1,0 +1,110 @@
+package explore
+
+import (
+	"slices"
+
+	"github.com/idemrace/idemrace/check"
+	"github.com/idemrace/idemrace/impl/reservation"
+	"github.com/idemrace/idemrace/store"
+)
+
+// stresses are those of the catalogue that a run has met.
+type stresses struct{ met uint32 }
+
+func (s stresses) bits() uint64 { return uint64(s.met) }
+
+// What a run can meet, as bits.
+const (
+	metStoreFault = 1 << iota
+	metReplyLost
+	metCompletionLost
+	metUnknown
+	metDecline
+	metHidden
+	metCrash
+	metExpiry
+	metDeadline
+	metHangUp
+)
+
+// stressed notes what a choice does to the coordinator.
+func (w *world) stressed(c Choice) {
+	var completes bool
+	if c.Actor >= 0 {
+		op := w.actors[c.Actor].op
+		completes = op.Kind == Settle && op.Detail == string(store.Done) || op.Kind.store() && w.actors[c.Actor].phase == committed
+	}
+	switch {
+	case c.Act == FailBefore, c.Act == LoseReply:
+		w.seen.met |= metStoreFault
+		if c.Act == LoseReply {
+			w.seen.met |= metReplyLost
+		}
+		if completes {
+			w.seen.met |= metCompletionLost
+		}
+	case c.Act == ChargeLost, c.Act == FailCall:
+		w.seen.met |= metUnknown
+	case c.Act == Decline:
+		w.seen.met |= metDecline
+	case c.Act == HideCharge:
+		w.seen.met |= metHidden
+	case c.Act == Leave:
+		w.seen.met |= metDeadline
+	case c.Act == Crash:
+		w.seen.met |= metCrash
+	case c.Act == HangUp:
+		w.seen.met |= metHangUp
+	case w.hastens(c):
+		w.seen.met |= metExpiry
+	}
+}
+
+// stress lists what was met in the catalogue's words. Clients of their own workers
+// that may overlap are what every exploration is.
+func (s stresses) list(payloads bool) []check.Stress {
+	all := []check.Stress{check.Always, check.Overlap, check.TwoWorkers, check.Replay}
+	add := func(bit uint32, more ...check.Stress) {
+		if s.met&bit == bit {
+			all = append(all, more...)
+		}
+	}
+	if payloads {
+		all = append(all, check.PayloadVaries)
+	}
+	add(metStoreFault, check.StoreDown, check.StoreBlip)
+	add(metReplyLost, check.ReplyLost)
+	add(metCompletionLost, check.CompletionLost)
+	add(metCompletionLost|metExpiry, check.DownPastLease)
+	add(metUnknown, check.ProviderUnknown, check.UnknownFreed)
+	add(metDeadline, check.ProviderUnknown, check.UnknownFreed, check.LeaseOverrun)
+	add(metDecline, check.ProviderError, check.OwnerFails)
+	add(metHidden, check.ChargeHidden, check.ProviderError, check.OwnerFails)
+	add(metCrash, check.OwnerDies, check.ClaimTorn)
+	add(metExpiry, check.LeaseOverrun, check.PatienceEnds, check.Renewed)
+	add(metHangUp, check.ClientLeaves, check.WaiterLeaves)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// guaranteed: the coordinator says that it keeps the invariant under what the run
+// has met, so that a violation is a finding.
+func (c *Config) guaranteed(invariant string, met stresses) bool {
+	under := met.list(c.Payloads)
+	return !slices.ContainsFunc(c.Entry.Lacks, func(l check.Lack) bool {
+		return l.Invariant == invariant && slices.Contains(under, l.Stress) && !c.helps(l.Unless)
+	})
+}
+
+// helps: the surroundings are such that the coordinator keeps what it otherwise lacks.
+func (c *Config) helps(n check.Need) bool {
+	switch n {
+	case check.NeedsProviderKey:
+		return c.HonoursKeys
+	case check.NeedsFailClosed:
+		return c.policy() == reservation.FailClosed
+	case check.NeedsDurableStore:
+		return true // the model loses nothing that it has acknowledged
+	}
+	return false
+}

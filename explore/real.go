@@ -1,0 +1,119 @@
+package explore
+
+import (
+	"context"
+	"time"
+
+	"github.com/idemrace/idemrace/store"
+)
+
+// The operations, on the model and, where there is one, on the real store beside
+// it: the client gets the real one's reply, with the model's time in it.
+
+func (w *world) claim(ctx context.Context, a *actor, c store.Claim) (store.Claimed, error) {
+	got, err := w.model.Claim(ctx, c)
+	if w.real == nil || err != nil {
+		return got, err
+	}
+	real, err := w.real.Claim(ctx, c)
+	real.Record.LeaseLeft, real.Record.ExpiresIn = got.Record.LeaseLeft, got.Record.ExpiresIn
+	a.real, real.Ticket = real.Ticket, got.Ticket
+	return real, err
+}
+
+func (w *world) settle(ctx context.Context, s store.Settlement) (store.Settled, error) {
+	got, err := w.model.Settle(ctx, s)
+	if w.real == nil || err != nil {
+		return got, err
+	}
+	real, err := w.real.Settle(ctx, s)
+	real.Record.LeaseLeft, real.Record.ExpiresIn = got.Record.LeaseLeft, got.Record.ExpiresIn
+	return real, err
+}
+
+// arrival is how long a notice that the model says is there may take on a real store.
+const arrival = 5 * time.Second
+
+// awaitedReal takes the notice from the real store if the model says that there is
+// one. Why a wait ended without one is the model's word.
+func (w *world) awaitedReal(ctx context.Context, a *actor, n store.Notice) (store.Notice, error) {
+	if w.real == nil || a.real == 0 {
+		return n, nil
+	}
+	limit := time.Millisecond
+	if n.Settled {
+		limit = arrival
+	}
+	real, err := w.real.Await(context.WithoutCancel(ctx), a.real, limit)
+	a.real = 0
+	if err != nil || !n.Settled {
+		return n, err
+	}
+	real.Record.LeaseLeft, real.Record.ExpiresIn = n.Record.LeaseLeft, n.Record.ExpiresIn
+	return real, nil
+}
+
+// kv is where plain values are read.
+func (w *world) kv() store.KV {
+	if w.real != nil {
+		return w.real
+	}
+	return w.model
+}
+
+// both makes a plain command on the model, and on the real store after it.
+func (w *world) both(command func(store.KV) error) error {
+	err := command(w.model)
+	if w.real == nil || err != nil {
+		return err
+	}
+	return command(w.real)
+}
+
+// renewed makes one renewal.
+func (w *world) renewed(r store.Renewal) (bool, error) {
+	kept := w.model.Renew(r)
+	if w.real == nil {
+		return kept, nil
+	}
+	return renewOnce(w.real, r)
+}
+
+// renewOnce has a store make its next renewal at once, and no other.
+func renewOnce(s store.Store, r store.Renewal) (kept bool, err error) {
+	done := make(chan struct{})
+	once := store.Renewal{Name: r.Name, Token: r.Token, Lease: r.Lease, Every: time.Millisecond, MaxRun: arrival}
+	first := true
+	once.Each = func(renew func() (bool, error)) (bool, error) {
+		if !first {
+			return true, nil
+		}
+		first = false
+		defer close(done)
+		kept, err = renew()
+		return kept, err
+	}
+	_, stop := s.Keep(context.Background(), once)
+	<-done
+	stop()
+	return kept, err
+}
+
+// ended tells the real store that the clock has passed the end of a lease, or of a
+// result.
+func (w *world) ended(kind int) {
+	if kind == leaseEnd {
+		w.fault("end-leases", "")
+	}
+	if w.real == nil {
+		return
+	}
+	var err error
+	switch kind {
+	case leaseEnd:
+		_, err = w.real.EndLeases(context.Background())
+	case finalEnd:
+		_, err = w.real.SetExpiry(context.Background(), 0)
+	}
+	w.broken = err
+}
