@@ -17,7 +17,7 @@ func (a *app) called(text string) string {
 	if a.name == ownName {
 		return text
 	}
-	command := regexp.MustCompile(`(^|[^\w/.-])` + ownName + ` (run|list|explain|selftest|check|report|init|version|completion|help|--help)\b`)
+	command := regexp.MustCompile(`(^|[^\w/.-])` + ownName + ` (run|list|explain|selftest|check|report|provider|init|explore|replay|load|merge|version|completion|help|--help)\b`)
 	return command.ReplaceAllString(text, "${1}"+strings.ReplaceAll(a.name, "$", "$$")+" ${2}")
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -59,10 +60,16 @@ func TestReadmeConsole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir())
-	shell := shell{root: root}
+	shell := shell{root: root, dir: t.TempDir()}
+	t.Chdir(shell.dir)
 	for _, block := range all {
 		for _, s := range steps(block) {
+			if name, is := strings.CutPrefix(s.command, "cat "); is { // the reader writes it
+				if err := os.WriteFile(name, []byte(s.want), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
 			got, err := shell.run(s.command)
 			if err != nil {
 				t.Errorf("$ %s\n%v", s.command, err)
@@ -78,6 +85,7 @@ func TestReadmeConsole(t *testing.T) {
 // shell runs the few commands that the README may use.
 type shell struct {
 	root string
+	dir  string
 	code int // of the last command
 }
 
@@ -88,6 +96,9 @@ func (s *shell) run(command string) (string, error) {
 		return fmt.Sprintln(s.code), nil
 	case command == "go test ./...": // we are inside it
 		return "", nil
+	case command == "go build -o payments ./examples/payments": // it is run below
+		out, err := exec.Command("go", "build", "-C", s.root, "-o", filepath.Join(s.dir, "payments"), "./examples/payments").CombinedOutput()
+		return string(out), err
 	case words[0] == "go" && words[1] == "build":
 		s.code = 0
 		_, err := os.Stat(filepath.Join(s.root, words[len(words)-1], "main.go"))

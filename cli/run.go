@@ -33,10 +33,12 @@ func (a *app) runVerb() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Run scenarios on coordinators, and judge them by the ledger",
+		Short: "Run scenarios on coordinators or a service, and judge them by the ledger",
 		Long: "run sends the attempts of each scenario to each coordinator, disturbs what the\n" +
 			"scenario disturbs, and judges what happened. Responses never decide alone: the\n" +
 			"provider's ledger does.\n\n" +
+			"--config races HTTP services, in any language, as the file describes them; --target a\n" +
+			"service that runs already. Coordinators then run only if --impl names them.\n\n" +
 			"--gate closes on any double charge, expected or not, but for scenarios that are\n" +
 			"at-least-once by nature (the owner dies, the lease is overrun): there no coordinator\n" +
 			"can both recover and charge once without the provider's help. --gate=strict\n" +
@@ -45,7 +47,9 @@ func (a *app) runVerb() *cobra.Command {
 			"  idemrace run --impl wait,raise --gate\n" +
 			"  idemrace run --store redis://127.0.0.1:6379 --save results/today\n" +
 			"  idemrace run --format table,junit=report.xml,json=run.json\n" +
-			"  idemrace run --scenario burst --repeat 50",
+			"  idemrace run --scenario burst --repeat 50\n" +
+			"  idemrace run --config idemrace.yaml --gate --budget 60s\n" +
+			"  idemrace run --target http://127.0.0.1:8080/charges --scenario in-flight",
 		Args: runArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd, f) },
 	}

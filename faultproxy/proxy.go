@@ -48,6 +48,8 @@ type Proxy struct {
 	listener  net.Listener   // nil while down
 	accepting sync.WaitGroup // the listener's loop
 
+	wanted string // see At
+
 	mu     sync.Mutex
 	links  map[*link]struct{}
 	linked int // links so far
@@ -71,7 +73,10 @@ func Listen(upstream string, opts ...Option) (*Proxy, error) {
 	for _, o := range opts {
 		o(p)
 	}
-	addr, release, err := reserve()
+	addr, release, err := p.wanted, func() {}, error(nil)
+	if addr == "" {
+		addr, release, err = reserve()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("faultproxy: %w", err)
 	}
@@ -192,4 +197,10 @@ func pause(ctx context.Context) {
 	case <-ctx.Done():
 	case <-time.After(retryEvery):
 	}
+}
+
+// At has the proxy listen on an address of the caller's choice ("host:port"; port 0
+// takes a free one), for clients that cannot be told another.
+func At(addr string) Option {
+	return func(p *Proxy) { p.wanted = addr }
 }

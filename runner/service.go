@@ -135,8 +135,15 @@ func (s *Service) openStore(context.Context) (err error) {
 	if s.cfg.Service.Store.Kind == config.None || !s.cfg.Backend.Proxyable() {
 		return nil
 	}
-	s.proxy, err = faultproxy.Listen(s.cfg.Backend.DialAddr())
-	return err
+	var opts []faultproxy.Option
+	if at := s.cfg.Service.Store.Listen; at != "" {
+		opts = append(opts, faultproxy.At(at))
+	}
+	s.proxy, err = faultproxy.Listen(s.cfg.Backend.DialAddr(), opts...)
+	if err != nil {
+		return fmt.Errorf("store.listen: %w", err)
+	}
+	return nil
 }
 
 // redisURL is the store as a worker is told; "" if there is none to tell.
