@@ -100,7 +100,7 @@ func (sc *script) begin(a *target.Attempt) (context.Context, error) {
 func (sc *script) answer(a target.Attempt, r target.Response) {
 	sc.rec.Record(history.Event{Kind: history.Answer, Attempt: a.Number, Client: a.Client, Worker: a.Worker,
 		Tenant: a.Tenant, Operation: a.Operation, Key: a.Key, Ref: a.Ref,
-		Answer: r.Answer, Source: r.Source, Charge: r.Charge, Amount: r.Amount, Body: r.Body, Err: sc.hide(r.Detail), Status: r.Status})
+		Answer: r.Answer, Source: r.Source, Charge: sc.hide(r.Charge), Amount: r.Amount, Body: sc.hide(r.Body), Err: sc.hide(r.Detail), Status: r.Status})
 }
 
 func (sc *script) Await(ctx context.Context, cond func([]history.Event) bool) error {
