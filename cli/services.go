@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,16 @@ type targetFlags struct {
 	names  []string
 	dryRun bool
 	budget time.Duration
+
+	listen, advertise string // the provider's, where the configuration says nothing
 }
+
+// usualProvider is where the provider listens for a service that runs already and must
+// have been told: the port that Stripe's own mock has.
+const usualProvider = "127.0.0.1:12111"
+
+// usualPort is its port; a second service's provider has the next one.
+const usualPort = 12111
 
 func (f *targetFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
@@ -33,6 +43,8 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 	fs.StringSliceVar(&f.names, "target", nil, "race the running service at this `URL`; with --config: only these of its targets, by name")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the requests that services would be sent, and send none")
 	fs.DurationVar(&f.budget, "budget", 0, "begin no cell after this `time`; what finds most in a second goes first")
+	fs.StringVar(&f.listen, "listen", "", "`address` of the fake provider for services that cannot be told one (--target: "+usualProvider+")")
+	fs.StringVar(&f.advertise, "advertise", "", "`address` by which workers reach it, where that is another")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 }
 
@@ -45,10 +57,25 @@ func (f *targetFlags) load(a *app, remote bool) (config.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	f.place(&cfg)
 	if away := cfg.Remote(); len(away) > 0 && !remote {
 		return cfg, usage("%s is not on this machine; --allow-remote lets it be raced: it will be sent requests that charge", strings.Join(away, ", "))
 	}
 	return cfg, nil
+}
+
+// place says where the provider listens.
+func (f *targetFlags) place(cfg *config.Config) {
+	for i := range cfg.Targets {
+		p := &cfg.Targets[i].Provider
+		if p.Listen == "" && f.config == "" {
+			p.Listen = cmp.Or(f.listen, fmt.Sprintf("127.0.0.1:%d", usualPort+i))
+		}
+		p.Listen = cmp.Or(p.Listen, f.listen)
+		if p.Advertise == "" {
+			p.Advertise = f.advertise
+		}
+	}
 }
 
 func (f *targetFlags) read(a *app) (config.Config, error) {
@@ -175,7 +202,7 @@ func (a *app) withServices(ctx context.Context, services config.Config, cfg runn
 		s, err := runner.OpenService(ctx, runner.ServiceConfig{Service: t, Dir: services.Dir, Environ: a.environ(),
 			Hide: hiding(cfg.Backend, services.Secrets), Backend: cfg.Backend})
 		if err != nil && ctx.Err() != nil {
-			return neverRan(cfg), nil
+			return neverRan(cfg, services.Targets...), nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w", err)
