@@ -199,13 +199,19 @@ func storeError(name string, err error) error {
 
 // neverRan is the run that was interrupted before it began: its document says
 // which cells there would have been.
-func neverRan(cfg runner.Config) *repeats {
+func neverRan(cfg runner.Config, services ...config.Service) *repeats {
 	run := results.Run{Schema: results.Schema, Seed: cfg.Seed, Started: time.Now().UTC(), Interrupted: true,
 		Tool: results.Tool{Version: cfg.Version, Go: runtime.Version()}}
 	each(cfg, func(s scenarios.Scenario, e impl.Entry) {
 		run.Cells = append(run.Cells, results.Cell{Scenario: s.Name, Title: s.Title, Target: e.Name, AtLeastOnce: s.AtLeastOnce,
 			Status: results.CouldNotRun, Why: "interrupted", Expected: results.ExpectNone})
 	})
+	for _, s := range cfg.Scenarios {
+		for _, t := range services {
+			run.Cells = append(run.Cells, results.Cell{Scenario: s.Name, Title: s.Title, Target: t.Name, AtLeastOnce: s.AtLeastOnce, Service: true,
+				Status: results.CouldNotRun, Why: "interrupted", Expected: results.ExpectNone})
+		}
+	}
 	run.Summary = results.Summarise(run.Cells)
 	return &repeats{worst: run, runs: 1, times: 1}
 }
