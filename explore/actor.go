@@ -59,11 +59,12 @@ type life struct {
 const (
 	unsent = iota
 	sent
+	running // its action has begun
 	arrived
 	committed
 	answered
 	died
-	parted // answered nothing, for its client had left
+	parted // its client has left; it goes on
 )
 
 // newActor makes a client's place in the world.
@@ -123,7 +124,7 @@ func (a *actor) park(op Op) Act {
 	if a.dead {
 		panic(buried{})
 	}
-	a.hash.add(uint64(op.Kind)|uint64(a.act)<<8, uint64(a.w.now))
+	a.hash.one(uint64(op.Kind) | uint64(a.act)<<8)
 	return a.act
 }
 
@@ -137,7 +138,6 @@ func (a *actor) alone() {
 // work is the coroutine's job: one request from its start to its answer.
 func (a *actor) work() {
 	defer a.unwound()
-	a.hash.add(uint64(a.w.now))
 	a.began = true
 	a.enterPhase(sent)
 	a.w.sent(a)
@@ -217,11 +217,10 @@ func (a *actor) waiting() bool {
 // live: it has steps to make.
 func (a *actor) live() bool { return !a.ended && !a.dead }
 
-// enterPhase moves on, and folds where the others are: the order of requests, calls
-// and answers is what verdicts depend on.
+// enterPhase moves on, and folds what of the others' progress verdicts depend on.
 func (a *actor) enterPhase(p uint64) {
+	a.hash.one(a.w.precedence(p))
 	a.phase = p
-	a.hash.one(a.w.phases())
 }
 
 // state folds what the client's future depends on: what it has seen, and what has
@@ -236,6 +235,9 @@ func (a *actor) state(d *digest) {
 	d.add(a.hash.a, a.hash.b, flags)
 	if a.ended || a.dead {
 		return
+	}
+	if a.op.Kind == Sleep {
+		d.one(uint64(a.op.Until))
 	}
 	if a.op.Kind == Await {
 		n, noticed := a.w.model.Noticed(a.op.ticket)
@@ -318,5 +320,5 @@ func (w *world) renew(a *actor, n int) {
 	if err == nil && !kept {
 		k.end(store.ErrLeaseLost)
 	}
-	w.order.add(uint64(a.id), w.phases())
+	w.order.add(uint64(a.id), uint64(w.now), w.others(finished))
 }

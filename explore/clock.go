@@ -14,6 +14,7 @@ type clockOf struct{ a *actor }
 
 func (c clockOf) Now() time.Time {
 	c.a.alone()
+	c.a.hash.one(uint64(c.a.w.now))
 	return epoch.Add(c.a.w.now)
 }
 
@@ -84,7 +85,9 @@ func (w *world) tick(c Choice) {
 		a.passed(at)
 	}
 	w.ended(kind)
-	w.order.add(uint64(at), uint64(kind), w.phases())
+	if kind == leaseEnd {
+		w.order.add(uint64(at), w.others(finished))
+	}
 }
 
 // passed ends what the client has that ends by the clock.

@@ -91,9 +91,32 @@ func (s stresses) list(payloads bool) []check.Stress {
 // has met, so that a violation is a finding.
 func (c *Config) guaranteed(invariant string, met stresses) bool {
 	under := met.list(c.Payloads)
-	return !slices.ContainsFunc(c.Entry.Lacks, func(l check.Lack) bool {
-		return l.Invariant == invariant && slices.Contains(under, l.Stress) && !c.helps(l.Unless)
-	})
+	for _, l := range c.Entry.Lacks {
+		if slices.Contains(under, l.Stress) && !c.helps(l.Unless) && brings(l.Invariant, invariant) {
+			return false
+		}
+	}
+	return true
+}
+
+// brings: who does not keep the one cannot keep the other. The catalogue lists what
+// its scenarios show, most of which send a few attempts in one order; here others come
+// in every order behind a second charge, and no answer of theirs can be right.
+func brings(lacked, violated string) bool {
+	if lacked == violated {
+		return true
+	}
+	switch lacked {
+	case "effect/at-most-once":
+		switch violated {
+		case "effect/silent-duplicate", "effect/failure-unbacked", "effect/unknown-stays-unknown", "answer/replay-equal", "answer/one-fresh",
+			"answer/loser", "reuse/refused", "provider/key-distinct", "client/abort-safe", "claim/recovers":
+			return true
+		}
+	case "effect/accounted": // a charge that nobody knows of is made again by the next
+		return violated == "effect/at-most-once" || brings("effect/at-most-once", violated)
+	}
+	return false
 }
 
 // helps: the surroundings are such that the coordinator keeps what it otherwise lacks.

@@ -30,7 +30,7 @@ func newVerdicts(cfg *Config) verdicts {
 // judge judges the schedule that has just ended, unless one that ended the same way
 // has been judged already.
 func (v *verdicts) judge(s *search, w *world) (violating bool) {
-	h := w.hash(false)
+	h := w.ending()
 	broken, known := v.judged[h]
 	if !known {
 		if text := w.outcome(); !v.texts[text] {

@@ -42,7 +42,12 @@ func (w *world) storeHash() digest {
 		d.bytes(r.Result)
 		d.text(r.Failure)
 		d.text(r.Fingerprint)
-		d.add(uint64(r.Fence), uint64(r.Generation), uint64(e.Lease.Sub(epoch)), uint64(e.Expires.Sub(epoch)))
+		d.add(uint64(r.Fence), uint64(r.Generation))
+		if held := r.State == store.Pending || r.State == store.Unknown; held && !e.Plain {
+			d.one(uint64(e.Lease.Sub(epoch)))
+		} else if held || e.Expires.Before(w.early) {
+			d.one(uint64(e.Expires.Sub(epoch))) // else it ends when all is over
+		}
 		sum.a, sum.b = sum.a+d.a, sum.b+d.b
 	})
 	return sum

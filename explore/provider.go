@@ -37,10 +37,11 @@ const provider = "provider"
 
 // charge is the service's own code, in two steps: the call arrives, and it commits.
 func (a *actor) charge(ctx context.Context) ([]byte, error) {
+	w := a.w
+	a.enterPhase(running)
 	if ctx.Err() != nil {
 		return nil, target.Known(context.Cause(ctx))
 	}
-	w := a.w
 	a.park(Op{Kind: Arrive, Object: provider, Writes: true})
 	n := w.arrive(a, idempotency.ProviderKey(ctx))
 	a.ctx = ctx

@@ -84,7 +84,6 @@ func (w *world) take(c Choice) {
 		return
 	case theProvider:
 		_, _ = w.commit(c.Call, c.Act)
-		w.order.add(uint64(c.Call), w.phases())
 		return
 	}
 	a := w.actors[c.Actor]
@@ -193,11 +192,54 @@ func (w *world) over() bool {
 	return true
 }
 
-// phases is where each client is, in one number.
-func (w *world) phases() uint64 {
+// others is, of each client, whether it is so: what laws ask of the order of steps.
+func (w *world) others(is func(a *actor) bool) uint64 {
 	var n uint64
 	for _, a := range w.actors {
-		n = n*7 + a.phase // a carry beyond 22 clients only merges fewer states
+		n <<= 1
+		if is(a) {
+			n |= 1
+		}
+	}
+	return n
+}
+
+// finished: its client has an answer, or will never have one.
+func finished(a *actor) bool { return a.phase >= answered || a.left }
+
+// open: its call is under way at the provider.
+func (w *world) open(a *actor) bool {
+	for i := range w.calls {
+		if c := &w.calls[i]; c.by == a && !c.over {
+			return true
+		}
+	}
+	return false
+}
+
+// precedence is what the order of steps tells of a client's new phase, and no reply does.
+// Laws ask which requests were sent, and answered, before another was sent; which had
+// begun to run before another did; which calls were open, and which were known to have
+// ended, when one arrived; and which answers and charges came before an answer.
+func (w *world) precedence(p uint64) uint64 {
+	n := w.others(finished)
+	switch p {
+	case sent:
+		n |= w.others(func(a *actor) bool { return a.phase >= sent }) << 26
+		if w.cfg.Payloads { // whose payload was there first?
+			n ^= w.others(func(a *actor) bool { return a.phase >= running }) << 38
+		}
+		if w.cfg.HangUps > 0 { // did the retry come after the charge?
+			n ^= uint64(len(w.ledger)) << 52
+		}
+	case running:
+		n |= w.others(func(a *actor) bool { return a.phase >= running }) << 26
+	case arrived:
+		n = w.others(w.open) | w.others(func(a *actor) bool { return a.phase >= committed })<<26
+	case committed:
+		return 0
+	case answered:
+		n |= uint64(len(w.ledger)) << 26
 	}
 	return n
 }
@@ -207,10 +249,18 @@ func (w *world) phases() uint64 {
 // order of what verdicts depend on, and what may still be chosen.
 func (w *world) hash(bounded bool) digest {
 	d := w.order
-	d.add(uint64(w.now), uint64(w.left.faults), uint64(w.left.crashes), uint64(w.left.expiries), uint64(w.left.hangUps), w.seen.bits())
+	d.add(uint64(w.now), uint64(w.left.faults), uint64(w.left.crashes), uint64(w.left.expiries), uint64(w.left.hangUps))
 	if bounded {
 		d.add(uint64(w.left.preemptions), uint64(w.current+1))
 	}
+	return w.content(d)
+}
+
+// ending is what a verdict depends on when all is over.
+func (w *world) ending() digest { return w.content(w.order) }
+
+func (w *world) content(d digest) digest {
+	d.one(w.seen.bits())
 	s := w.storeHash()
 	d.add(s.a, s.b, uint64(len(w.ledger)))
 	for i := range w.ledger {
