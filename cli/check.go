@@ -53,7 +53,7 @@ func onePath(cmd *cobra.Command, args []string) error {
 }
 
 func (a *app) checkRun(path string, f outputFlags) error {
-	saved, err := load(path)
+	saved, err := loadRun(path)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) checkAgain(path string, g gate, end conclusion) string {
 }
 
 // load reads a saved run. Whatever is wrong with it is the caller's mistake.
-func load(path string) (results.Run, error) {
+func loadRun(path string) (results.Run, error) {
 	run, err := results.Load(path)
 	switch {
 	case err == nil:

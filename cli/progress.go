@@ -38,6 +38,14 @@ func (p *progress) cell(now runner.Progress) {
 	}
 }
 
+// doing shows a line that the next one replaces.
+func (p *progress) doing(text string) {
+	if p.live {
+		p.shown = true
+		fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	}
+}
+
 // say writes a line of its own.
 func (p *progress) say(format string, args ...any) {
 	p.clear()

@@ -13,7 +13,7 @@ func (a *app) reportVerb() *cobra.Command {
 		Example: "  idemrace report results/today\n  idemrace report results/today --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  idemrace report results/today --format junit -o report.xml",
 		Args:    onePath,
 		RunE: func(_ *cobra.Command, args []string) error {
-			run, err := load(args[0])
+			run, err := loadRun(args[0])
 			if err != nil {
 				return err
 			}

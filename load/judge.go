@@ -56,6 +56,7 @@ type Judge struct {
 // key is what is remembered of a ref in flight.
 type key struct {
 	charge   string // the first that a success named
+	other    string // the same of another payload under the key
 	attempts []Attempt
 	waiting  int
 	final    bool // its last planned request has been sent
@@ -113,21 +114,36 @@ func (j *Judge) answer(k *key, r Request, a Reply) {
 	switch {
 	case a.Answer != history.OK:
 		k.unknown = k.unknown || a.Answer == history.UnknownOutcome || a.Answer == history.HungUp || a.Answer == history.Error
-	case r.Other:
-		j.found(k, r.Ref, "reuse/refused", fmt.Sprintf("request %d came with another payload under the key, and was answered %s", r.N, a.Charge))
-	case k.charge == "":
-		k.charge, k.ok = a.Charge, true
-	case k.charge != a.Charge:
-		j.found(k, r.Ref, "answer/replay-equal", fmt.Sprintf("one request was answered %s, and request %d, with the same key and payload, %s", k.charge, r.N, a.Charge))
+	default:
+		j.success(k, r, a)
 	}
-	if n := j.ledger.Of(r.Ref); n > 1 {
+	if n := j.ledger.Of(r.Entry()); n > 1 {
 		j.found(k, r.Ref, "effect/at-most-once", fmt.Sprintf("the ledger has %d charges for one ref", n))
+	}
+}
+
+// success: the same payload gets the same charge, and only one payload gets any. In
+// flight either may be the first.
+func (j *Judge) success(k *key, r Request, a Reply) {
+	mine, others := &k.charge, &k.other
+	if r.Other {
+		mine, others = others, mine
+	}
+	k.ok = true
+	switch {
+	case *mine == "":
+		*mine = a.Charge
+	case *mine != a.Charge:
+		j.found(k, r.Ref, "answer/replay-equal", fmt.Sprintf("one request was answered %s, and request %d, with the same key and payload, %s", *mine, r.N, a.Charge))
+	}
+	if *others != "" {
+		j.found(k, r.Ref, "reuse/refused", fmt.Sprintf("two payloads under one key were answered %s and %s", *others, a.Charge))
 	}
 }
 
 // settle is the end of a key: all that was planned is answered.
 func (j *Judge) settle(ref int64, k *key) {
-	n := j.ledger.Of(ref)
+	n := j.ledger.Of(2*ref) + j.ledger.Of(2*ref+1)
 	switch {
 	case k.ok && n == 0:
 		j.found(k, ref, "effect/success-backed", "a success was answered, and the ledger has no charge")

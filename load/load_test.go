@@ -40,7 +40,7 @@ func (s *shop) Send(_ context.Context, r Request) Reply {
 		return Reply{Answer: "ok", Charge: fmt.Sprint(r.Ref)}
 	}
 	time.Sleep(s.takes)
-	s.ledger.Charge(r.Ref)
+	s.ledger.Charge(r.Entry())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[r.Ref] = true

@@ -63,6 +63,15 @@ type Request struct {
 	Leave time.Duration // the client leaves after this; 0: it stays
 }
 
+// Entry is where the ledger counts the request's charges: a key's other payload is
+// another logical operation.
+func (r Request) Entry() int64 {
+	if r.Other {
+		return 2*r.Ref + 1
+	}
+	return 2 * r.Ref
+}
+
 // Check refuses a plan that cannot be made.
 func (p Plan) Check() error {
 	switch {
