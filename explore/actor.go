@@ -43,6 +43,8 @@ type life struct {
 	dead      bool
 	left      bool // its client has gone
 	phase     uint64
+	doubt     bool   // its call ended without a clear answer
+	refused   bool   // it was told that nothing was done
 	given     int    // tokens
 	hash      digest // of all that it has seen
 	out       idempotency.Outcome
@@ -146,6 +148,9 @@ func (a *actor) work() {
 		return // nobody hears the dead
 	}
 	a.out, a.err = out, err
+	if err != nil {
+		a.refused = definitive(a.answer().Answer)
+	}
 	a.enterPhase(answered)
 	a.w.answered(a)
 }
@@ -171,6 +176,11 @@ func (a *actor) answer() target.Response {
 		return target.Response{Answer: history.HungUp, Detail: "the client had left"}
 	}
 	return target.Answer(a.out, a.err)
+}
+
+// definitive: the answer says that nothing was done.
+func definitive(answer string) bool {
+	return answer == history.Declined || answer == history.KeyReused || answer == history.InvalidKey
 }
 
 // unwound ends the job; any other panic is the coordinator's and goes on.
@@ -219,7 +229,7 @@ func (a *actor) live() bool { return !a.ended && !a.dead }
 
 // enterPhase moves on, and folds what of the others' progress verdicts depend on.
 func (a *actor) enterPhase(p uint64) {
-	a.hash.one(a.w.precedence(p))
+	a.hash.one(a.w.precedence(a, p))
 	a.phase = p
 }
 

@@ -49,10 +49,12 @@ func (a *actor) charge(ctx context.Context) ([]byte, error) {
 	how := a.park(Op{Kind: Commit, Object: provider, Writes: true, call: n})
 	if how == Leave {
 		w.calls[n-1].left = true
+		a.doubt = true
 		a.enterPhase(committed) // for itself
 		return nil, target.Known(context.Cause(ctx))
 	}
 	id, err := w.commit(n, how)
+	a.doubt = err != nil
 	a.enterPhase(committed)
 	if err != nil {
 		return nil, target.Known(err)

@@ -217,31 +217,35 @@ func (w *world) open(a *actor) bool {
 	return false
 }
 
-// precedence is what the order of steps tells of a client's new phase, and no reply does.
-// Laws ask which requests were sent, and answered, before another was sent; which had
-// begun to run before another did; which calls were open, and which were known to have
-// ended, when one arrived; and which answers and charges came before an answer.
-func (w *world) precedence(p uint64) uint64 {
-	n := w.others(finished)
+// precedence is what the order of steps tells of a client's new phase, and no reply
+// does. Laws ask which requests were sent, and answered, before another was sent; which
+// calls were open, and which were known to be in doubt, when one arrived; whether a
+// failure was answered before or after the other answers and the charges. Where
+// payloads differ they ask who was first.
+func (w *world) precedence(a *actor, p uint64) uint64 {
 	switch p {
 	case sent:
-		n |= w.others(func(a *actor) bool { return a.phase >= sent }) << 26
-		if w.cfg.Payloads { // whose payload was there first?
-			n ^= w.others(func(a *actor) bool { return a.phase >= running }) << 38
+		n := w.others(finished) | w.others(func(o *actor) bool { return o.phase >= sent })<<26
+		if w.cfg.Payloads {
+			n ^= w.others(func(o *actor) bool { return o.phase >= running }) << 38
 		}
 		if w.cfg.HangUps > 0 { // did the retry come after the charge?
 			n ^= uint64(len(w.ledger)) << 52
 		}
+		return n
 	case running:
-		n |= w.others(func(a *actor) bool { return a.phase >= running }) << 26
+		if w.cfg.Payloads {
+			return w.others(finished) | w.others(func(o *actor) bool { return o.phase >= running })<<26
+		}
 	case arrived:
-		n = w.others(w.open) | w.others(func(a *actor) bool { return a.phase >= committed })<<26
-	case committed:
-		return 0
+		return w.others(w.open) | w.others(func(o *actor) bool { return o.doubt })<<26
 	case answered:
-		n |= uint64(len(w.ledger)) << 26
+		if a.refused {
+			return w.others(finished) | uint64(len(w.ledger))<<26
+		}
+		return w.others(func(o *actor) bool { return o.refused })
 	}
-	return n
+	return 0
 }
 
 // hash is the state, by which two prefixes are told to be one: the store, the
