@@ -85,7 +85,7 @@ func conclude1(run results.Run, g gate, differing []results.Cell) conclusion {
 // expected or not, if need be but for cells that are at-least-once by nature.
 func (g gate) closesOn(c results.Cell) bool {
 	double, _ := results.DoubleCharges(c)
-	return double > 0 && !c.Accepted && (g == gateStrict || g == gateOn && !c.AtLeastOnce)
+	return c.Status == results.Judged && double > 0 && !c.Accepted && (g == gateStrict || g == gateOn && !c.AtLeastOnce)
 }
 
 func charges(cells []results.Cell) int {

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,8 +55,33 @@ func (a *app) readEnvironment(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	a.warnUnknown(cmd)
 	return a.checkColor()
 }
+
+// warnUnknown says which IDEMRACE_ variables are no flag of any verb: a misspelt one
+// would otherwise be silently without effect.
+func (a *app) warnUnknown(cmd *cobra.Command) {
+	var known []string
+	for _, verb := range cmd.Root().Commands() {
+		for _, set := range []*pflag.FlagSet{verb.Flags(), verb.InheritedFlags()} {
+			set.VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.env)) {
+		if !strings.HasPrefix(name, envPrefix) || name == requireVariable || slices.Contains(known, name) {
+			continue
+		}
+		text := fmt.Sprintf("%s: %s in the environment is no flag's", a.name, name)
+		if near := nearest(name, known); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		fmt.Fprintln(a.stderr, text)
+	}
+}
+
+// requireVariable is the tests' own: see package unrun.
+const requireVariable = envPrefix + "REQUIRE"
 
 // origin says that what was refused was never typed: it came from the environment.
 func (a *app) origin(refused *usageError) string {

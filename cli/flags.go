@@ -46,10 +46,13 @@ func (f *coordinatorFlags) add(cmd *cobra.Command) {
 	})
 }
 
+// shortestLease: below it a busy machine's stalls would be taken for dead owners.
+const shortestLease = time.Second
+
 func (f *coordinatorFlags) check() error {
 	switch {
-	case f.lease <= 0:
-		return usage("--lease %v: a claim must hold for some time, e.g. --lease 30s", f.lease)
+	case f.lease < shortestLease:
+		return usage("--lease %v: a stall of the machine would end it; give at least %v, e.g. --lease 30s", f.lease, shortestLease)
 	case f.retention < reservation.MinRetention:
 		return usage("--retention %v is less than %v: a record must outlive the client's retries, e.g. --retention 24h", f.retention, reservation.MinRetention)
 	case f.lease >= f.retention:

@@ -91,6 +91,12 @@ func (f *outputFlags) open(a *app) (out *output, err error) {
 	onStdout := ""
 	for _, wanted := range f.formats {
 		name, path, named := strings.Cut(wanted, "=")
+		switch {
+		case name == "":
+			return out, usage("--format %q names no format; write e.g. --format table,json=run.json", strings.Join(f.formats, ","))
+		case named && path == "":
+			return out, usage("--format %s names no file; write %s=FILE, or %s alone for stdout", wanted, name, name)
+		}
 		format, err := report.Lookup(name)
 		if err != nil {
 			return out, about("format", unknown("format", name, formatNames(), "idemrace list formats"))
