@@ -26,7 +26,7 @@ type exploreFlags struct {
 	clients, faults, crashes, expiries  int
 	hangUps, maxRuns, maxStates, cores  int
 	preemptions, strategy, form, output string
-	payloads, honoursKeys, step, all    bool
+	payloads, honoursKeys, step         bool
 	seed                                int64
 	maxTime                             time.Duration
 	gate                                bool

@@ -184,7 +184,7 @@ func TestServicesThatCannotBeRaced(t *testing.T) {
 		{"nobody listens", charge + `"http://127.0.0.1:1", store: none}]`, "nothing listens"},
 		{"HTML", charge + fmt.Sprintf("%q}]", answering(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>Welcome</html>") })), "<html>Welcome</html>"},
 		{"500 to everything", charge + fmt.Sprintf("%q}]", answering(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "oops", 500) })), "500 oops"},
-		{"refuses everything", charge + fmt.Sprintf("%q}]", answering(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "go away", 403) })), "403 go away"},
+		{"refuses everything", charge + fmt.Sprintf("%q}]", answering(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "go away", http.StatusForbidden) })), "403 go away"},
 		{"hangs", charge + fmt.Sprintf("%q}]", answering(func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-release:
@@ -192,7 +192,7 @@ func TestServicesThatCannotBeRaced(t *testing.T) {
 			}
 		})), "no answer in time"},
 		{"resets", charge + fmt.Sprintf("%q}]", answering(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })), "the connection broke"},
-		{"redirects", charge + fmt.Sprintf("%q}]", answering(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 302) })), "redirects are not followed"},
+		{"redirects", charge + fmt.Sprintf("%q}]", answering(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) })), "redirects are not followed"},
 		{"does not end", charge + fmt.Sprintf("%q}]", answering(func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				fmt.Fprint(w, strings.Repeat("x", 4096))

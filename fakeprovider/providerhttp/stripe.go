@@ -70,7 +70,7 @@ func (s stripe) guarded(do func(http.ResponseWriter, *http.Request, url.Values))
 func (s stripe) sighted(r *http.Request, form url.Values, effect string) (Sighting, error) {
 	amount, err := strconv.ParseInt(form.Get("amount"), 10, 64)
 	if err != nil || amount <= 0 {
-		return Sighting{}, errors.New("Invalid positive integer: amount")
+		return Sighting{}, errors.New("amount must be a positive whole number of minor units")
 	}
 	got := Sighting{Effect: effect, Amount: amount, Currency: form.Get("currency"), Description: form.Get("description"),
 		Metadata: map[string]string{}, Key: r.Header.Get("Idempotency-Key"), Header: r.Header}

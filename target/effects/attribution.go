@@ -49,7 +49,7 @@ func Attribute(ref string) (Attribution, error) {
 	return Attribution{}, fmt.Errorf("effects.ref: %q is no way to find a ref; %s", ref, forms)
 }
 
-// ByAmount: every logical operation needs an amount of its own.
+// ByAmount reports whether every logical operation needs an amount of its own.
 func (a Attribution) ByAmount() bool { return a.kind == byAmount }
 
 // Text is what the ref is found in, "" if the place is not there.
