@@ -11,6 +11,7 @@ import (
 	"github.com/idemrace/idemrace/history"
 	"github.com/idemrace/idemrace/idempotency"
 	"github.com/idemrace/idemrace/impl"
+	"github.com/idemrace/idemrace/impl/reservation"
 	"github.com/idemrace/idemrace/store"
 	"github.com/idemrace/idemrace/target"
 )
@@ -95,11 +96,14 @@ func (a *actor) token() string {
 // enter makes the client's worker anew and parks it before its request.
 func (a *actor) enter() error {
 	a.life = life{keeps: a.keeps[:0], deadlines: a.deadlines[:0]}
-	c, err := a.w.cfg.Entry.New(a.env)
-	if err != nil {
-		return err
+	if _, keeps := a.handler.(*reservation.Coordinator); !keeps { // that one keeps counts only: it can be used again
+		c, err := a.w.cfg.Entry.New(a.env)
+		if err != nil {
+			return err
+		}
+		a.handler = c
 	}
-	a.handler, a.request = c, context.Background()
+	a.request = context.Background()
 	if a.w.rec != nil {
 		a.request = history.WithAttempt(a.request, a.send.Number)
 	}

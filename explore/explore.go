@@ -89,7 +89,7 @@ type Config struct {
 	MaxRuns   int           // 0: no bound for Exhaustive, DefaultRuns for the others
 	MaxTime   time.Duration // 0: no bound
 	MaxStates int           // 0 means DefaultMaxStates
-	Cores     int           // 0 means 1; the result does not depend on it, unless a bound cuts it short
+	Cores     int           // 0 means 1; Random and PCT share their schedules out, and find the same with any number
 
 	// What makes the search smaller, each to be switched off.
 	NoVisited, NoSymmetry, NoSleep bool

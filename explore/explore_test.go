@@ -45,18 +45,3 @@ func TestGuaranteesHold(t *testing.T) {
 	}
 }
 
-func BenchmarkWait(b *testing.B) {
-	cfg := Config{Entry: entry(b, "wait"), Preemptions: Unbounded, Faults: 1, Expiries: 1, NoVisited: true, NoSleep: true}
-	runs, steps := 0, 0
-	for b.Loop() {
-		cfg.MaxRuns = 20000
-		r, err := Explore(b.Context(), cfg)
-		if err != nil {
-			b.Fatal(err)
-		}
-		runs += r.Runs
-		steps += r.Steps
-	}
-	b.ReportMetric(float64(runs)/b.Elapsed().Seconds(), "schedules/s")
-	b.ReportMetric(float64(steps)/b.Elapsed().Seconds(), "steps/s")
-}

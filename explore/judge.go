@@ -57,7 +57,7 @@ func (v *verdicts) examine(s *search) (broken []broke) {
 		if !v.found[b] {
 			v.found[b] = true
 			s.result.Found = append(s.result.Found, Violation{Invariant: f.Invariant, Guaranteed: b.guaranteed, Because: f.Because,
-				Schedule: v.cfg.schedule(w.steps)})
+				Schedule: v.cfg.scheduleOf(f.Invariant, w.steps)})
 		}
 	}
 	return broken

@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,15 +213,4 @@ func (c Config) passing(s Schedule, i, j int) (Passing, bool) {
 		return Passing{First: first, Second: second, Schedule: r.Schedule}, true
 	}
 	return Passing{}, false
-}
-
-// byCost orders violations as they should be shown: guaranteed ones first.
-func byCost(a, b Violation) int {
-	if a.Guaranteed != b.Guaranteed {
-		if a.Guaranteed {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(slices.Compare(size(a.Schedule), size(b.Schedule)), cmp.Compare(a.Invariant, b.Invariant))
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/idemrace/idemrace/store"
-	"github.com/idemrace/idemrace/store/memstore"
 )
 
 // Real is a store beside the model: each gated operation is made on it too, and
@@ -32,9 +31,8 @@ func (v virtual) WithDeadline(ctx context.Context, at time.Time) (context.Contex
 // Waiters are their clients' state; see actor.state.
 func (w *world) storeHash() digest {
 	var sum digest
-	w.model.Digest(func(e *memstore.Entry) {
+	w.model.Digest(func(r *store.Record, plain bool, lease, expires time.Time) {
 		var d digest
-		r := &e.Record
 		d.text(r.Name)
 		d.text(string(r.State))
 		d.text(r.Token)
@@ -43,10 +41,10 @@ func (w *world) storeHash() digest {
 		d.text(r.Failure)
 		d.text(r.Fingerprint)
 		d.add(uint64(r.Fence), uint64(r.Generation))
-		if held := r.State == store.Pending || r.State == store.Unknown; held && !e.Plain {
-			d.one(uint64(e.Lease.Sub(epoch)))
-		} else if held || e.Expires.Before(w.early) {
-			d.one(uint64(e.Expires.Sub(epoch))) // else it ends when all is over
+		if held := r.State == store.Pending || r.State == store.Unknown; held && !plain {
+			d.one(uint64(lease.Sub(epoch)))
+		} else if held || expires.Before(w.early) {
+			d.one(uint64(expires.Sub(epoch))) // else it ends when all is over
 		}
 		sum.a, sum.b = sum.a+d.a, sum.b+d.b
 	})

@@ -23,6 +23,12 @@ func (c *Config) schedule(steps []Step) Schedule {
 	return Schedule{Coordinator: c.Entry.Name, Clients: c.Clients, Payloads: c.Payloads, HonoursKeys: c.HonoursKeys, HangUps: c.HangUps, Seed: c.Seed, Steps: steps}
 }
 
+func (c *Config) scheduleOf(invariant string, steps []Step) Schedule {
+	s := c.schedule(steps)
+	s.Invariant = invariant
+	return s
+}
+
 // Switches counts how often another client goes on.
 func (s Schedule) Switches() int {
 	n, last := 0, ""

@@ -44,6 +44,10 @@ func newSearch(ctx context.Context, cfg *Config) *search {
 	return &search{ctx: ctx, cfg: cfg, began: time.Now(), w: newWorld(cfg, nil), verdict: newVerdicts(cfg)}
 }
 
+// dear is a level so large that the ones above it are not searched one by one: their
+// schedules would be run several times, and most of what is found is cheap.
+const dear = 1000
+
 // deepen searches by cost, so that the first violation is already near minimal,
 // and then without a bound on it.
 func (s *search) deepen() error {
@@ -55,6 +59,11 @@ func (s *search) deepen() error {
 	for cost := 0; cost <= most; cost++ {
 		if whole, err := s.level(cost); whole || err != nil || s.result.Why != "" {
 			return err
+		}
+		if done := s.result.Levels[len(s.result.Levels)-1]; done.Runs > dear && s.cfg.Preemptions == Unbounded {
+			break
+		} else if done.Runs > dear {
+			cost = max(cost, most-1)
 		}
 	}
 	if s.cfg.Preemptions == Unbounded {

@@ -61,15 +61,16 @@ func (e *entry) ends(early time.Time) (at time.Time, final bool) {
 	return time.Time{}, false
 }
 
-// Digest hands over everything that lies in the store, in no order. Waiters are
-// left out: Noticed tells of them.
-func (s *Store) Digest(fold func(e *Entry)) {
+// Digest hands over everything that lies in the store, in no order: the record, which
+// must not be changed, whether it is a plain value, and when its lease and it itself
+// end. Waiters are left out: Noticed tells of them.
+func (s *Store) Digest(fold func(r *store.Record, plain bool, lease, expires time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clk.Now()
 	for name := range s.entries {
 		if e := s.find(name, now); e != nil {
-			fold(&Entry{Record: e.record, Plain: e.plain, Lease: e.lease, Expires: e.expires})
+			fold(&e.record, e.plain, e.lease, e.expires)
 		}
 	}
 }
@@ -81,11 +82,4 @@ func (s *Store) Reset() {
 	clear(s.entries)
 	clear(s.waiters)
 	s.last = 0
-}
-
-// Entry is what lies under a name. Its bytes must not be changed.
-type Entry struct {
-	Record         store.Record
-	Plain          bool
-	Lease, Expires time.Time
 }

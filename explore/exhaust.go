@@ -16,5 +16,3 @@ func exhaust(ctx context.Context, cfg Config) (Result, error) {
 	slices.Sort(s.result.Outcomes)
 	return s.result, nil
 }
-
-func sample(ctx context.Context, cfg Config) (Result, error) { return Result{}, nil }
