@@ -40,6 +40,7 @@ type life struct {
 	ctx       context.Context
 	act       Act // how the step is to go
 	began     bool
+	goroutine string // on which its worker runs, in a dry run
 	ended     bool
 	dead      bool
 	left      bool // its client has gone
@@ -137,13 +138,16 @@ func (a *actor) park(op Op) Act {
 // alone tells the examiner of an admission whose goroutine a port was called from.
 func (a *actor) alone() {
 	if a.w.cfg.visitor != nil {
-		a.w.cfg.visitor()
+		a.w.cfg.visitor(a)
 	}
 }
 
 // work is the coroutine's job: one request from its start to its answer.
 func (a *actor) work() {
 	defer a.unwound()
+	if a.w.cfg.visitor != nil {
+		a.goroutine = goroutine()
+	}
 	a.began = true
 	a.enterPhase(sent)
 	a.w.sent(a)

@@ -105,7 +105,7 @@ type Config struct {
 	requests     []idempotency.Request  // the same, as its coordinator gets it
 	fingerprints []string               // of what was really sent, for the judge
 	rooted       int                    // the first so many choices are given; see prefix
-	visitor      func()                 // called at each port, by Admit's dry run
+	visitor      func(*actor)           // called at each port, by the dry run of Admit
 	finished     func(*world, []Choice) // called at each schedule's end, by tests
 }
 

@@ -44,4 +44,3 @@ func TestGuaranteesHold(t *testing.T) {
 		}
 	}
 }
-
