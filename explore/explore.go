@@ -97,9 +97,11 @@ type Config struct {
 	Progress func(Progress) // may be nil
 
 	// Back makes a store beside the model, on which each operation is made too; nil:
-	// the model alone. It is called once, and must be empty.
+	// the model alone. It is called for each exploration and each replay, and may give
+	// the same store each time: everything under its prefix is deleted before a run.
 	Back func() (Real, error)
 
+	real         Real                  // what Back has made
 	lanes        []*lane                // coroutines, used again by each run
 	attempts     []target.Attempt       // what each client sends
 	requests     []idempotency.Request  // the same, as its coordinator gets it

@@ -31,6 +31,29 @@ func (w *world) settle(ctx context.Context, s store.Settlement) (store.Settled, 
 	return real, err
 }
 
+// emptied is the real store with nothing in it.
+func (w *world) emptied() (err error) {
+	if w.cfg.real == nil {
+		if w.cfg.real, err = w.cfg.Back(); err != nil {
+			return err
+		}
+	}
+	w.real = w.cfg.real
+	_, err = w.real.Purge(context.Background())
+	return err
+}
+
+// release uses up the ticket of a client that will not wait any more.
+func (w *world) release(a *actor) {
+	if w.real == nil || a.real == 0 {
+		return
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, _ = w.real.Await(gone, a.real, time.Millisecond) // it ends at once, with the context's error
+	a.real = 0
+}
+
 // arrival is how long a notice that the model says is there may take on a real store.
 const arrival = 5 * time.Second
 

@@ -98,6 +98,9 @@ func (s *sampler) one(n int) error {
 		s.result.Steps++
 	}
 	if w.broken == nil {
+		if s.cfg.finished != nil {
+			s.cfg.finished(w, s.chosen)
+		}
 		s.verdict.judge(s.search, w)
 	}
 	return w.broken

@@ -61,8 +61,8 @@ func (w *world) begin(left budget) {
 	w.order, w.writes, w.broken = digest{}, 0, nil
 	w.seen = stresses{}
 	w.model.Reset()
-	if w.cfg.Back != nil && w.real == nil {
-		w.real, w.broken = w.cfg.Back()
+	if w.cfg.Back != nil {
+		w.broken = w.emptied()
 	}
 	for _, a := range w.actors {
 		if w.broken == nil {
@@ -106,6 +106,7 @@ func (w *world) crash(a *actor) {
 		w.calls[a.op.call-1].left = true
 	}
 	a.kill()
+	w.release(a)
 	a.enterPhase(died)
 	w.told(a, history.Event{Answer: history.UnknownOutcome, Err: "no answer: the worker died"})
 }
@@ -174,6 +175,7 @@ func (w *world) bury() {
 		if a.lane != nil && a.live() {
 			a.kill()
 		}
+		w.release(a)
 	}
 }
 
