@@ -76,9 +76,9 @@ func Load(ctx context.Context, cfg LoadConfig) (LoadReport, error) {
 		return LoadReport{}, errors.Join(err, l.close())
 	}
 	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.ledger, load.DefaultKept, time.Now()), Progress: cfg.Progress, Every: time.Second}
+	l.start = time.Now()
 	stop := l.disturb(ctx)
 	before := cpu()
-	l.start = time.Now()
 	r := LoadReport{Result: g.Run(ctx), Target: l.name()}
 	r.CPU = cpu() - before
 	stop()

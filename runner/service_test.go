@@ -112,7 +112,7 @@ func picked(t *testing.T, names ...string) []scenarios.Scenario {
 // can be seen from outside.
 func quick() []string {
 	return []string{"in-flight", "sequential-retry", "key-reuse", "burst", "two-workers", "two-workers-retry", "scope", "tenants", "payload-in-flight",
-		"provider-error", "member-order", "volatile-fields", "overlong-key", "near-equal-keys", "concurrent-replays", "owner-fails", "worker-death", "redis-down"}
+		"provider-error", "member-order", "volatile-fields", "overlong-key", "near-equal-keys", "concurrent-replays", "owner-fails", "worker-death", "redis-down", "joined-names"}
 }
 
 // The verdict on a service in another process equals the one on the same

@@ -47,14 +47,15 @@ func NewNames(run, cell string, amounts *Amounts) *Names {
 // roomy keys are made longer, others keep their length: that is what they are about.
 const roomy = 200
 
-// Key is the scenario's key with the cell's mark before it, or in place of its
-// beginning where its length matters. The empty key stays empty.
+// Key is the scenario's key with the cell's mark behind it (two names that are one
+// string when joined stay so), or in place of its beginning where its length matters.
+// The empty key stays empty.
 func (n *Names) Key(key string) string {
 	switch {
 	case key == "":
 		return ""
 	case len(key) <= roomy:
-		return n.tag + key
+		return key + "-" + strings.TrimSuffix(n.tag, "-")
 	}
 	return n.tag + key[len(n.tag):]
 }
