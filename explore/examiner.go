@@ -121,7 +121,7 @@ var blocked = []string{"sleep", "chan receive", "chan send", "select", "sync.", 
 // firstLine is a goroutine's first line; born is the last of what it has started.
 var (
 	firstLine = regexp.MustCompile(`^goroutine (\d+)[^\[]*\[([^\],]+)`)
-	born    = regexp.MustCompile(`created by (\S+) in goroutine (\d+)\n\s+(\S+:\d+)`)
+	born      = regexp.MustCompile(`created by (\S+) in goroutine (\d+)\n\s+(\S+:\d+)`)
 )
 
 // inspect reads a dump of all goroutines: a worker that waits outside its ports, or

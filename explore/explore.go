@@ -101,7 +101,7 @@ type Config struct {
 	// the same store each time: everything under its prefix is deleted before a run.
 	Back func() (Real, error)
 
-	real         Real                  // what Back has made
+	real         Real                   // what Back has made
 	lanes        []*lane                // coroutines, used again by each run
 	attempts     []target.Attempt       // what each client sends
 	requests     []idempotency.Request  // the same, as its coordinator gets it
