@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
+	"github.com/idemrace/idemrace/explore"
 	"github.com/idemrace/idemrace/impl"
 )
 
@@ -43,6 +44,10 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) int {
 	redis.SetLogger(&logging.VoidLogger{}) // stderr is ours: a store that is down is said once, by us
 	a := newApp(cfg)
+	// explore asks this program, whoever's it is, about a coordinator in a child.
+	if handled, code := explore.AdmitChild(append([]string{a.name}, cfg.Args...), a.stdout, a.entries()); handled {
+		return code
+	}
 	root := a.root()
 	root.SetArgs(append([]string{}, cfg.Args...)) // nil would mean this process's own
 	root.SetIn(a.stdin)

@@ -171,7 +171,7 @@ func exploreError(name string, err error) error {
 }
 
 func (a *app) exploreOne(ctx context.Context, cfg explore.Config) (explored, error) {
-	if err := explore.Admit(ctx, cfg); err != nil {
+	if err := admit(ctx, cfg); err != nil {
 		return explored{}, err
 	}
 	p := a.progress()
@@ -196,6 +196,15 @@ func (a *app) exploreOne(ctx context.Context, cfg explore.Config) (explored, err
 		one.Violations = append(one.Violations, told)
 	}
 	return one, nil
+}
+
+// admit asks whether a coordinator can be explored. Ours have been asked: a test of
+// package explore admits them all.
+func admit(ctx context.Context, cfg explore.Config) error {
+	if _, ours := impl.Lookup(cfg.Entry.Name); ours {
+		return nil
+	}
+	return explore.Admit(ctx, cfg)
 }
 
 // tells: a story that is there already breaks it too.

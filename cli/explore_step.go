@@ -18,7 +18,7 @@ func (a *app) stepThrough(ctx context.Context, cfg explore.Config, entries []imp
 		return usage("--step is for one coordinator, not %d; write e.g. --impl cache", len(entries))
 	}
 	cfg.Entry = entries[0]
-	if err := explore.Admit(ctx, cfg); err != nil {
+	if err := admit(ctx, cfg); err != nil {
 		return err
 	}
 	w, err := explore.NewWalk(cfg)

@@ -115,8 +115,8 @@ func (x *examiner) say(text string) {
 }
 
 // blocked are the states of a goroutine that waits for somebody: a worker waits only
-// in its coroutine.
-var blocked = []string{"sleep", "chan receive", "chan send", "select", "sync.", "semacquire", "IO wait", "finalizer wait"}
+// in its coroutine. A plain semacquire is the runtime's own: somebody stops the world.
+var blocked = []string{"sleep", "chan receive", "chan send", "select", "sync.", "IO wait", "finalizer wait"}
 
 // firstLine is a goroutine's first line; born is the last of what it has started.
 var (
