@@ -100,7 +100,11 @@ func (w *world) harm(buf []Choice) []Choice {
 			case k.store():
 				buf = append(buf, Choice{Actor: c.Actor, Act: FailBefore}, Choice{Actor: c.Actor, Act: LoseReply})
 			case k == Commit:
-				for how := ChargeLost; how <= HideCharge; how++ {
+				last := HideCharge
+				if w.calls[w.actors[c.Actor].op.call-1].first > 0 {
+					last = FailCall // it executes nothing: only its connection can fail
+				}
+				for how := ChargeLost; how <= last; how++ {
 					buf = append(buf, Choice{Actor: c.Actor, Act: how})
 				}
 			}

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -13,11 +14,15 @@ import (
 // call is a provider call: it arrives, and it commits, whatever becomes of its
 // caller.
 type call struct {
-	by     *actor
-	key    string
-	charge int  // 1-based; 0: none yet
-	over   bool // committed, or failed
-	left   bool // its caller is gone
+	by        *actor
+	key       string
+	charge    int   // 1-based; 0: none yet
+	first     int   // 1-based: the call that has begun with its key before, where keys are honoured
+	err       error // how it ends, whatever is chosen
+	kept      error // how later calls with its key end
+	forgotten bool  // the provider knows nothing of it
+	over      bool  // committed, or failed
+	left      bool  // its caller is gone
 }
 
 // charge is a line of the ledger.
@@ -65,9 +70,32 @@ func (a *actor) charge(ctx context.Context) ([]byte, error) {
 }
 
 func (w *world) arrive(a *actor, key string) int {
-	w.calls = append(w.calls, call{by: a, key: key})
+	c := call{by: a, key: key}
+	c.first, c.err = w.lookUp(a, key)
+	w.calls = append(w.calls, c)
 	w.provider(history.Arrive, len(w.calls), 0, nil)
 	return len(w.calls)
+}
+
+// lookUp is what a provider that honours keys does with one, as fakeprovider does: it
+// keeps what the first call came to, and gives it to every later one.
+func (w *world) lookUp(a *actor, key string) (first int, err error) {
+	if !w.cfg.HonoursKeys || key == "" {
+		return 0, nil
+	}
+	for i := range w.calls {
+		c := &w.calls[i]
+		switch {
+		case c.key != key || c.first > 0 || c.forgotten:
+		case c.by.send.Ref != a.send.Ref || c.by.send.Amount != a.send.Amount:
+			return i + 1, fakeprovider.ErrKeyReused
+		case !c.over:
+			return i + 1, fakeprovider.ErrKeyInUse
+		default:
+			return i + 1, nil
+		}
+	}
+	return 0, nil
 }
 
 // commit ends a call as the choice says, and returns the charge by number.
@@ -75,14 +103,22 @@ func (w *world) commit(n int, how Act) (int, error) {
 	c := &w.calls[n-1]
 	c.over = true
 	err := failure(how)
-	if how == FailCall || how == Decline {
-		w.provider(history.Reply, n, 0, err)
-		return 0, err
-	}
-	c.charge = w.chargeOf(c)
-	if c.charge == 0 {
+	switch {
+	case how == FailCall: // it did not get through
+		c.forgotten = true
+	case c.first > 0:
+		if kept := &w.calls[c.first-1]; c.err == nil {
+			c.charge, c.err = kept.charge, kept.kept
+		}
+		err = cmp.Or(err, c.err)
+	case how == Decline:
+		c.kept = err
+	default:
 		w.ledger = append(w.ledger, charge{ref: c.by.send.Ref, amount: c.by.send.Amount, key: c.key, call: n})
 		c.charge = len(w.ledger)
+		if how == HideCharge {
+			c.kept = err
+		}
 		w.provider(history.Commit, n, c.charge, nil)
 	}
 	if err != nil {
@@ -104,19 +140,6 @@ func failure(how Act) error {
 		return fakeprovider.ErrFailed
 	}
 	return nil
-}
-
-// chargeOf is the charge that a provider which honours keys has for this one.
-func (w *world) chargeOf(c *call) int {
-	if !w.cfg.HonoursKeys || c.key == "" {
-		return 0
-	}
-	for i, ch := range w.ledger {
-		if ch.key == c.key {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // provider records what the provider saw, if anybody records.

@@ -276,7 +276,10 @@ func (w *world) content(d digest) digest {
 	}
 	for i := range w.calls {
 		c := &w.calls[i]
-		d.add(uint64(c.by.id), uint64(c.charge))
+		d.add(uint64(c.by.id), uint64(c.charge), uint64(c.first))
+		d.flag(c.err != nil)
+		d.flag(c.kept != nil)
+		d.flag(c.forgotten)
 		d.flag(c.over)
 		d.flag(c.left)
 		d.text(c.key)

@@ -22,6 +22,7 @@ func hunts() []Config {
 		{Clients: 2, Preemptions: 0}, {Clients: 2, Preemptions: 1}, {Clients: 2, Preemptions: 2},
 		{Clients: 2, Preemptions: 0, Faults: 1}, {Clients: 2, Preemptions: 0, Crashes: 1}, {Clients: 2, Preemptions: 0, Expiries: 1},
 		{Clients: 2, Preemptions: 0, Payloads: true}, {Clients: 2, Preemptions: 0, HangUps: 1},
+		{Clients: 2, Preemptions: 0, Faults: 2}, {Clients: 2, Preemptions: 0, Faults: 3},
 		{Clients: 2, Preemptions: 1, Faults: 1}, {Clients: 2, Preemptions: 1, Crashes: 1}, {Clients: 2, Preemptions: 1, Expiries: 1},
 		{Clients: 2, Preemptions: 1, Payloads: true}, {Clients: 2, Preemptions: 2, Expiries: 1},
 		{Clients: 2, Preemptions: 1, Crashes: 1, Expiries: 1}, {Clients: 2, Preemptions: 1, Faults: 1, Expiries: 1},
@@ -142,19 +143,26 @@ const (
 )
 
 func bounds(c Config) string {
-	text := fmt.Sprintf("%d clients, %d preemptions", c.Clients, c.Preemptions)
+	text := fmt.Sprintf("%d clients, %s", c.Clients, count(c.Preemptions, "preemption", "preemptions"))
 	for _, b := range []struct {
-		n    int
-		word string
-	}{{c.Faults, "fault"}, {c.Crashes, "crash"}, {c.Expiries, "expiry"}, {c.HangUps, "hang-up"}} {
+		n         int
+		one, many string
+	}{{c.Faults, "fault", "faults"}, {c.Crashes, "crash", "crashes"}, {c.Expiries, "expiry", "expiries"}, {c.HangUps, "hang-up", "hang-ups"}} {
 		if b.n > 0 {
-			text += fmt.Sprintf(", %d %s", b.n, b.word)
+			text += ", " + count(b.n, b.one, b.many)
 		}
 	}
 	if c.Payloads {
 		text += ", two payloads"
 	}
 	return text
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
 }
 
 // golden compares the part of a file between two lines, or writes it.
