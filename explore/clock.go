@@ -3,6 +3,8 @@ package explore
 import (
 	"context"
 	"time"
+
+	"github.com/idemrace/idemrace/store"
 )
 
 // epoch is when every run begins.
@@ -99,7 +101,7 @@ func (a *actor) passed(now time.Duration) {
 	}
 	for _, k := range a.keeps {
 		if !k.over && now >= k.ends {
-			k.end(errTooLong)
+			k.end(store.ErrRunTooLong)
 		}
 	}
 }

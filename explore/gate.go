@@ -10,9 +10,8 @@ import (
 
 // errs of a store that fails by choice.
 var (
-	errDown    = fmt.Errorf("%w: the command did not reach the store", store.ErrUnavailable)
-	errLost    = fmt.Errorf("%w: the reply was lost", store.ErrUnavailable)
-	errTooLong = store.ErrRunTooLong
+	errDown = fmt.Errorf("%w: the command did not reach the store", store.ErrUnavailable)
+	errLost = fmt.Errorf("%w: the reply was lost", store.ErrUnavailable)
 )
 
 // gate is one client's ports to the store: every operation is a step. Behind it,
