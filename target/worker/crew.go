@@ -29,6 +29,9 @@ var (
 	ErrNotUnix = errors.New("workers by command need a Unix; start the service yourself, and say workers.urls")
 )
 
+// errOther is why the others are not waited for when one cannot be mended.
+var errOther = errors.New("another worker has failed")
+
 // Config of a Crew.
 type Config struct {
 	Spec    Spec
@@ -187,7 +190,7 @@ func (c *Crew) Mend(ctx context.Context) error {
 		all.Go(func() {
 			if err := m.up(ctx); err != nil {
 				once.Do(func() { first = err })
-				cancel(err)
+				cancel(errOther)
 			}
 		})
 	}

@@ -76,14 +76,14 @@ func (p *process) try(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrEnded) && !fresh && !l.asked.Load():
+	case errors.Is(err, errDied) && !fresh && !l.asked.Load():
 		return p.try(ctx) // it was dying when we came
-	case errors.Is(err, ErrEnded) && l.asked.Load():
+	case errors.Is(err, errDied) && l.asked.Load():
 		return errors.New("was killed before it was ready")
-	case errors.Is(err, ErrEnded) && noPort(p.out.since(l.mark, ringSize)):
+	case errors.Is(err, errDied) && noPort(p.out.since(l.mark, ringSize)):
 		return fmt.Errorf("%w: %s; %s", errTaken, l.why, said)
-	case errors.Is(err, ErrEnded):
-		return fmt.Errorf("%w: %s; %s", err, l.why, said)
+	case errors.Is(err, errDied):
+		return fmt.Errorf("%w: %s; %s", ErrEnded, l.why, said)
 	case errors.Is(err, ErrNotReady):
 		return fmt.Errorf("%w; %s", err, said)
 	}

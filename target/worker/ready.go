@@ -38,8 +38,11 @@ func newProbe(s Spec, trust *tls.Config, hint string) probe {
 	}}
 }
 
-// await returns nil when the worker is ready, ErrEnded when it has ended, or
-// ErrNotReady with what was seen.
+// errDied is ErrEnded before anybody knows how; no context can end with it.
+var errDied = errors.New("it has ended")
+
+// await returns nil when the worker is ready, errDied when it has ended, ErrNotReady
+// with what was seen, or why ctx has ended.
 func (p probe) await(ctx context.Context, base string, ended <-chan struct{}) error {
 	late := time.NewTimer(p.within)
 	defer late.Stop()
@@ -49,7 +52,7 @@ func (p probe) await(ctx context.Context, base string, ended <-chan struct{}) er
 		seen := p.try(ctx, base)
 		select {
 		case <-ended:
-			return ErrEnded
+			return errDied
 		default:
 		}
 		if seen == "" {
@@ -59,7 +62,7 @@ func (p probe) await(ctx context.Context, base string, ended <-chan struct{}) er
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-ended:
-			return ErrEnded
+			return errDied
 		case <-late.C:
 			return fmt.Errorf("%w after %v: %s", ErrNotReady, p.within, seen)
 		case <-again.C:

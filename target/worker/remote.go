@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // remote is a worker that somebody else runs, at a URL. What can be done to it,
 // commands do.
 type remote struct {
-	name    string
-	base    string
-	control Control
-	shell   commands
-	ready   probe
-	out     *ring
+	name     string
+	base     string
+	control  Control
+	shell    commands
+	ready    probe
+	out      *ring
+	patience time.Duration // with a killed one that still listens
 
 	mu      sync.Mutex // not held while waiting for readiness
 	frozen  bool
@@ -31,7 +33,7 @@ func newRemote(running context.Context, cfg Config, name, base string, out *ring
 		hint = " (workers.control.start has been run)"
 	}
 	return &remote{
-		name: name, base: base, control: cfg.Spec.Control, out: out,
+		name: name, base: base, control: cfg.Spec.Control, out: out, patience: endsWithin,
 		shell: commands{dir: cfg.dir(), env: cfg.environ(name, "URL="+base), out: out, running: running},
 		ready: newProbe(cfg.Spec, cfg.TLS, hint),
 	}
@@ -100,7 +102,7 @@ func (r *remote) act(what, command string, change func()) error {
 
 func (r *remote) kill() error {
 	err := r.act("kill", r.control.Kill, func() { r.killed, r.frozen, r.started = true, false, false })
-	if err == nil && !within(endsWithin, func() bool { return !listening(r.base) }) {
+	if err == nil && !within(r.patience, func() bool { return !listening(r.base) }) {
 		err = fmt.Errorf("worker %s: control.kill has been run, but somebody still listens on %s", r.name, hostPort(r.base))
 	}
 	return err
