@@ -72,7 +72,7 @@ const (
 	HangUp                // the client leaves before the step; its worker goes on
 )
 
-// Words for the acts, as tokens and stories spell them.
+// String is the way in words; "" is as it should.
 func (a Act) String() string {
 	return [...]string{"", "fails", "reply lost", "charged, answer lost", "not charged, no answer", "declined", "charged, answered with an error",
 		"deadline", "dies", "hangs up"}[a]
