@@ -37,7 +37,7 @@ func (c *commands) run(ctx context.Context, command string) error {
 	}
 	mark := c.out.mark()
 	cmd := exec.CommandContext(ctx, shell, "-c", command)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, append([]string{}, c.env...), w, w
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, c.env, w, w
 	inGroup(cmd)
 	err = cmd.Start()
 	_ = w.Close()

@@ -57,6 +57,7 @@ func play(role string) {
 		for os.Getppid() == parent {
 			time.Sleep(time.Millisecond)
 		}
+		time.Sleep(100 * time.Millisecond) // it has much to tidy up
 		fmt.Println("bye")
 	case "escape": // leaves the group, and keeps our output
 		cmd := exec.Command(os.Args[0], "linger")

@@ -51,7 +51,7 @@ func begin(command, dir string, env []string, out *ring) (*life, error) {
 	}
 	l := &life{guard: g, mark: out.mark(), done: make(chan struct{})}
 	l.cmd = exec.Command(shell, "-c", `echo $$ >&3 && exec 3>&- && exec "$0" -c "$1"`, shell, command)
-	l.cmd.Dir, l.cmd.Env = dir, append([]string{}, env...) // never nil: that would inherit ours
+	l.cmd.Dir, l.cmd.Env = dir, env // never nil, which would inherit ours: it has WORKER
 	l.cmd.Stdout, l.cmd.Stderr = w, w
 	l.cmd.ExtraFiles = []*os.File{g.line}
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
