@@ -193,7 +193,7 @@ func (st *stage) orphan(ctx context.Context, o idempotency.Orphan) {
 }
 
 // cleanUp is how long a cell may take to delete its keys.
-const cleanUp = 2 * time.Second
+const cleanUp = 10 * time.Second
 
 // close ends everything the cell has started and deletes its keys, in an order
 // in which nothing can come to life again: provider, clients, workers, keys,

@@ -38,6 +38,9 @@ type Scenario struct {
 	// coordinator can both recover and charge once here without the provider's
 	// help, so a plain --gate lets double charges in it pass.
 	AtLeastOnce bool
+	// Chance: bursts of real time bring about by chance what other scenarios bring about
+	// on purpose. No claim is made of what a target lacks under any stress at all.
+	Chance bool
 }
 
 // Setting is what a scenario demands of target and surroundings. Zero values

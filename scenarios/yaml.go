@@ -66,6 +66,7 @@ type script struct {
 	Stresses    []string                 `yaml:"stresses,omitempty"`
 	Controls    map[string]int           `yaml:"controls,omitempty"`
 	AtLeastOnce bool                     `yaml:"at-least-once,omitempty"`
+	Chance      bool                     `yaml:"chance,omitempty"`
 }
 
 // Decode reads a scenario that somebody has written; file is for messages. It refuses
@@ -96,7 +97,7 @@ func bareStep(n *yaml.Node) (*yaml.Node, error) {
 }
 
 func (in script) scenario() (Scenario, error) {
-	s := Scenario{Name: in.Name, Title: in.Title, Why: in.Why, AtLeastOnce: in.AtLeastOnce,
+	s := Scenario{Name: in.Name, Title: in.Title, Why: in.Why, AtLeastOnce: in.AtLeastOnce, Chance: in.Chance,
 		Setting: Setting{Workers: in.Workers, Provider: in.Provider, Script: in.Calls, HonoursKeys: in.HonoursKeys,
 			StoreDown: reservation.Policy(in.StorePolicy), MaxResult: in.MaxResult, Lease: in.Lease, WaitLimit: in.WaitLimit,
 			Alone: in.Alone, Takes: in.Takes},
@@ -185,7 +186,7 @@ func (s step) MarshalYAML() (any, error) {
 
 // Encode writes a scenario as Decode reads it: a start for one's own.
 func Encode(s Scenario) ([]byte, error) {
-	out := script{Name: s.Name, Title: s.Title, Why: s.Why, AtLeastOnce: s.AtLeastOnce, Workers: s.Setting.Workers,
+	out := script{Name: s.Name, Title: s.Title, Why: s.Why, AtLeastOnce: s.AtLeastOnce, Chance: s.Chance, Workers: s.Setting.Workers,
 		Provider: s.Setting.Provider, Calls: s.Setting.Script, HonoursKeys: s.Setting.HonoursKeys, StorePolicy: string(s.Setting.StoreDown),
 		MaxResult: s.Setting.MaxResult, Lease: s.Setting.Lease, WaitLimit: s.Setting.WaitLimit, Alone: s.Setting.Alone, Takes: s.Setting.Takes,
 		Controls: map[string]int{}}
