@@ -63,8 +63,8 @@ tidy: ## fail if go.mod or go.sum are not what go mod tidy makes of them
 	go mod tidy -diff
 
 examples: ## vet and test the projects under examples, each a module of its own
-	@for dir in examples/*/; do \
-		echo "== $$dir"; \
+	@for mod in examples/*/go.mod; do \
+		dir=$$(dirname "$$mod"); echo "== $$dir"; \
 		(cd "$$dir" && go mod tidy -diff && go vet ./... && go test -race -count=1 ./...); \
 	done
 
