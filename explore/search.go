@@ -123,7 +123,11 @@ func (s *search) stop() string {
 		return fmt.Sprintf("%v had passed", s.cfg.MaxTime)
 	}
 	if s.cfg.Progress != nil && s.result.Runs%4096 == 0 {
-		s.cfg.Progress(Progress{Level: s.cost, Runs: s.result.Runs, States: len(s.visited)})
+		level := s.cost
+		if level == free {
+			level = Unbounded
+		}
+		s.cfg.Progress(Progress{Level: level, Runs: s.result.Runs, States: len(s.visited)})
 	}
 	return ""
 }
