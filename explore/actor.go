@@ -45,7 +45,7 @@ type life struct {
 	dead      bool
 	left      bool // its client has gone
 	phase     uint64
-	doubt     bool   // its call ended without a clear answer
+	doubt     bool   // its action, or its answer, is without a clear outcome
 	refused   bool   // it was told that nothing was done
 	given     int    // tokens
 	hash      digest // of all that it has seen
@@ -157,7 +157,8 @@ func (a *actor) work() {
 	}
 	a.out, a.err = out, err
 	if err != nil {
-		a.refused = definitive(a.answer().Answer)
+		told := a.answer().Answer
+		a.refused, a.doubt = definitive(told), a.doubt || told == history.UnknownOutcome
 	}
 	a.enterPhase(answered)
 	a.w.answered(a)

@@ -45,6 +45,7 @@ func (a *actor) charge(ctx context.Context) ([]byte, error) {
 	w := a.w
 	a.enterPhase(running)
 	if ctx.Err() != nil {
+		a.doubt = true
 		return nil, target.Known(context.Cause(ctx))
 	}
 	a.park(Op{Kind: Arrive, Object: provider, Writes: true})

@@ -32,6 +32,16 @@ func smallCases() []Config {
 	for _, name := range []string{"cache", "wait", "raise", "fenced", "waiter-runs-anyway", "stale-takeover"} {
 		add(name, pairs...)
 	}
+	// Three clients are too many for plain search without a bound on preemptions.
+	for _, name := range []string{"cache", "wait", "raise", "fenced", "claim-overwrites", "waiter-runs-anyway"} {
+		for _, c := range []Config{{}, {Payloads: true}, {Crashes: 1}, {Faults: 1}, {Expiries: 1}} {
+			for n := range 2 {
+				c.Entry, _ = impl.Lookup(name)
+				c.Clients, c.Preemptions = 3, n
+				all = append(all, c)
+			}
+		}
+	}
 	return all
 }
 
@@ -50,15 +60,15 @@ func nameless(r Result, payloads bool) []string {
 		for _, p := range parts {
 			if strings.HasPrefix(p, "ch_") {
 				ledger = append(ledger, p)
-			} else if payloads {
-				clients = append(clients, p)
 			} else {
 				clients = append(clients, p[2:])
 			}
 		}
-		if !payloads {
-			slices.Sort(clients)
+		alike := clients
+		if payloads {
+			alike = clients[:len(clients)-1]
 		}
+		slices.Sort(alike)
 		all = append(all, strings.Join(append(clients, ledger...), "; "))
 	}
 	slices.Sort(all)

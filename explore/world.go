@@ -209,6 +209,9 @@ func (w *world) others(is func(a *actor) bool) uint64 {
 // finished: its client has an answer, or will never have one.
 func finished(a *actor) bool { return a.phase >= answered || a.left }
 
+// doubtful: somebody knows that its outcome is unknown.
+func doubtful(a *actor) bool { return a.doubt }
+
 // open: its call is under way at the provider.
 func (w *world) open(a *actor) bool {
 	for i := range w.calls {
@@ -240,10 +243,10 @@ func (w *world) precedence(a *actor, p uint64) uint64 {
 			return w.others(finished) | w.others(func(o *actor) bool { return o.phase >= running })<<26
 		}
 	case arrived:
-		return w.others(w.open) | w.others(func(o *actor) bool { return o.doubt })<<26
+		return w.others(w.open) | w.others(doubtful)<<26
 	case answered:
 		if a.refused {
-			return w.others(finished) | uint64(len(w.ledger))<<26
+			return w.others(finished) ^ w.others(doubtful)<<26 ^ uint64(len(w.ledger))<<52
 		}
 		return w.others(func(o *actor) bool { return o.refused })
 	}
