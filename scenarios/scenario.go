@@ -115,6 +115,12 @@ func (s Scenario) Refs() []string {
 // All is the catalogue, in the order of the lesson.
 func All() []Scenario { return slices.Concat(article(), races(), onTheWay(), retries()) }
 
+// Certain are those that bring about on purpose what they are about: what a judge is
+// judged by. See Scenario.Chance.
+func Certain() []Scenario {
+	return slices.DeleteFunc(All(), func(s Scenario) bool { return s.Chance })
+}
+
 // article is the experiment, and the races behind it.
 func article() []Scenario {
 	return []Scenario{
