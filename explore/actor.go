@@ -97,6 +97,7 @@ func (a *actor) token() string {
 // enter makes the client's worker anew and parks it before its request.
 func (a *actor) enter() error {
 	a.life = life{keeps: a.keeps[:0], deadlines: a.deadlines[:0]}
+	a.hash.one(a.w.cfg.class(a.id))
 	if _, keeps := a.handler.(*reservation.Coordinator); !keeps { // that one keeps counts only: it can be used again
 		c, err := a.w.cfg.Entry.New(a.env)
 		if err != nil {
@@ -238,7 +239,8 @@ func (a *actor) live() bool { return !a.ended && !a.dead }
 
 // enterPhase moves on, and folds what of the others' progress verdicts depend on.
 func (a *actor) enterPhase(p uint64) {
-	a.hash.one(a.w.precedence(a, p))
+	before := a.w.precedence(a, p)
+	a.hash.add(before.a, before.b)
 	a.phase = p
 }
 
@@ -263,7 +265,7 @@ func (a *actor) state(d *digest) {
 		d.flag(noticed)
 		if noticed {
 			d.text(string(n.Record.State))
-			d.text(n.Record.Token)
+			d.one(a.w.number(n.Record.Token))
 			d.bytes(n.Record.Result)
 		}
 		d.one(uint64(a.op.Until))
@@ -339,5 +341,6 @@ func (w *world) renew(a *actor, n int) {
 	if err == nil && !kept {
 		k.end(store.ErrLeaseLost)
 	}
-	w.order.add(uint64(a.id), uint64(w.now), w.others(finished))
+	by, done := caller(a), w.finished()
+	w.order.add(by.a, uint64(w.now), done.a, done.b)
 }

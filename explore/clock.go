@@ -88,7 +88,8 @@ func (w *world) tick(c Choice) {
 	}
 	w.ended(kind)
 	if kind == leaseEnd {
-		w.order.add(uint64(at), w.others(finished))
+		done := w.finished()
+		w.order.add(uint64(at), done.a, done.b)
 	}
 }
 

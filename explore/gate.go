@@ -185,7 +185,7 @@ func (x wire) Set(ctx context.Context, name string, value []byte, ttl time.Durat
 }
 
 func (x wire) SetNX(ctx context.Context, name string, value []byte, ttl time.Duration) (set bool, err error) {
-	x.a.w.writes++
+	x.writes()
 	err = x.over(func() error {
 		return x.a.w.both(func(k store.KV) (err error) {
 			set, err = k.SetNX(ctx, name, value, ttl)
@@ -202,10 +202,16 @@ func (x wire) SetNX(ctx context.Context, name string, value []byte, ttl time.Dur
 // blindly makes a command whose reply does not say what it met: the order of such
 // writes is seen by nobody but the judge.
 func (x wire) blindly(command func(store.KV) error) error {
-	w := x.a.w
-	w.writes++
-	x.a.hash.one(w.writes)
-	return x.over(func() error { return w.both(command) })
+	x.writes()
+	x.a.hash.one(x.a.w.writes)
+	return x.over(func() error { return x.a.w.both(command) })
+}
+
+// writes counts a plain write. Its value may have a token in it, by which others know
+// the writer from now on.
+func (x wire) writes() {
+	x.a.w.writes++
+	x.a.hash.one(uint64(x.a.id))
 }
 
 func (x wire) Expire(ctx context.Context, name string, ttl time.Duration) error {
@@ -220,7 +226,7 @@ func (x wire) Delete(ctx context.Context, name string) error {
 func (a *actor) saw(r *store.Record, flags ...bool) {
 	h := &a.hash
 	h.text(string(r.State))
-	h.text(r.Token)
+	h.one(a.w.number(r.Token))
 	h.text(r.Fingerprint)
 	h.text(string(r.Form))
 	h.bytes(r.Result)

@@ -35,7 +35,7 @@ func (w *world) storeHash() digest {
 		var d digest
 		d.text(r.Name)
 		d.text(string(r.State))
-		d.text(r.Token)
+		d.one(w.number(r.Token))
 		d.text(string(r.Form))
 		d.bytes(r.Result)
 		d.text(r.Failure)

@@ -12,6 +12,9 @@ import (
 
 func (w *world) claim(ctx context.Context, a *actor, c store.Claim) (store.Claimed, error) {
 	got, err := w.model.Claim(ctx, c)
+	if got.Mine {
+		w.grant(c.Token)
+	}
 	if w.real == nil || err != nil {
 		return got, err
 	}
@@ -23,6 +26,9 @@ func (w *world) claim(ctx context.Context, a *actor, c store.Claim) (store.Claim
 
 func (w *world) settle(ctx context.Context, s store.Settlement) (store.Settled, error) {
 	got, err := w.model.Settle(ctx, s)
+	if got.Applied {
+		w.grant(s.Token)
+	}
 	if w.real == nil || err != nil {
 		return got, err
 	}

@@ -263,6 +263,7 @@ func independent(a, b Op) bool {
 // remembers it.
 func (s *search) before(sleep uint32) bool {
 	h := s.w.hash(s.cost != free)
+	sleep = s.w.canonical(sleep)
 	known, met := s.visited[h]
 	if met && known&^sleep == 0 {
 		return true

@@ -25,10 +25,12 @@ type world struct {
 	ledger  []charge
 	from    budget // at the beginning
 	left    budget
-	current int    // who made the last step of his own
-	last    Op     // which that was
-	writes  uint64 // plain ones so far
-	order   digest // what only the order of steps tells
+	current int      // who made the last step of his own
+	last    Op       // which that was
+	writes  uint64   // plain ones so far
+	order   digest   // what only the order of steps tells
+	granted []string // tokens, in the order in which the store first gave something to them
+	parts   []digest // of each client, as content last made them
 	seen    stresses
 	steps   []Step // by labels, if anybody records
 	cut     bool   // a budget of this level left something out
@@ -58,7 +60,7 @@ func newWorld(cfg *Config, rec func(*world) *history.Recorder) *world {
 func (w *world) begin(left budget) {
 	w.now, w.calls, w.ledger, w.steps = 0, w.calls[:0], w.ledger[:0], nil
 	w.from, w.left, w.current, w.last = left, left, -1, Op{}
-	w.order, w.writes, w.broken = digest{}, 0, nil
+	w.order, w.writes, w.broken, w.granted = digest{}, 0, nil, w.granted[:0]
 	w.seen = stresses{}
 	w.model.Reset()
 	if w.cfg.Back != nil {
@@ -192,105 +194,6 @@ func (w *world) over() bool {
 		}
 	}
 	return true
-}
-
-// others is, of each client, whether it is so: what laws ask of the order of steps.
-func (w *world) others(is func(a *actor) bool) uint64 {
-	var n uint64
-	for _, a := range w.actors {
-		n <<= 1
-		if is(a) {
-			n |= 1
-		}
-	}
-	return n
-}
-
-// finished: its client has an answer, or will never have one.
-func finished(a *actor) bool { return a.phase >= answered || a.left }
-
-// doubtful: somebody knows that its outcome is unknown.
-func doubtful(a *actor) bool { return a.doubt }
-
-// open: its call is under way at the provider.
-func (w *world) open(a *actor) bool {
-	for i := range w.calls {
-		if c := &w.calls[i]; c.by == a && !c.over {
-			return true
-		}
-	}
-	return false
-}
-
-// precedence is what the order of steps tells of a client's new phase, and no reply
-// does. Laws ask which requests were sent, and answered, before another was sent; which
-// calls were open, and which were known to be in doubt, when one arrived; whether a
-// failure was answered before or after the other answers and the charges. Where
-// payloads differ they ask who was first.
-func (w *world) precedence(a *actor, p uint64) uint64 {
-	switch p {
-	case sent:
-		n := w.others(finished) | w.others(func(o *actor) bool { return o.phase >= sent })<<26
-		if w.cfg.Payloads {
-			n ^= w.others(func(o *actor) bool { return o.phase >= running }) << 38
-		}
-		if w.cfg.HangUps > 0 { // did the retry come after the charge?
-			n ^= uint64(len(w.ledger)) << 52
-		}
-		return n
-	case running:
-		if w.cfg.Payloads {
-			return w.others(finished) | w.others(func(o *actor) bool { return o.phase >= running })<<26
-		}
-	case arrived:
-		return w.others(w.open) | w.others(doubtful)<<26
-	case answered:
-		if a.refused {
-			return w.others(finished) ^ w.others(doubtful)<<26 ^ uint64(len(w.ledger))<<52
-		}
-		return w.others(func(o *actor) bool { return o.refused })
-	}
-	return 0
-}
-
-// hash is the state, by which two prefixes are told to be one: the store, the
-// ledger, the clock, what each client has seen and what is prepared for it, the
-// order of what verdicts depend on, and what may still be chosen.
-func (w *world) hash(bounded bool) digest {
-	d := w.order
-	d.add(uint64(w.now), uint64(w.left.faults), uint64(w.left.crashes), uint64(w.left.expiries), uint64(w.left.hangUps))
-	if bounded {
-		d.add(uint64(w.left.preemptions), uint64(w.current+1))
-	}
-	return w.content(d)
-}
-
-// ending is what a verdict depends on when all is over.
-func (w *world) ending() digest { return w.content(w.order) }
-
-func (w *world) content(d digest) digest {
-	d.one(w.seen.bits())
-	s := w.storeHash()
-	d.add(s.a, s.b, uint64(len(w.ledger)))
-	for i := range w.ledger {
-		c := &w.ledger[i]
-		d.text(c.key)
-		d.one(uint64(c.call))
-	}
-	for i := range w.calls {
-		c := &w.calls[i]
-		d.add(uint64(c.by.id), uint64(c.charge), uint64(c.first))
-		d.flag(c.err != nil)
-		d.flag(c.kept != nil)
-		d.flag(c.forgotten)
-		d.flag(c.over)
-		d.flag(c.left)
-		d.text(c.key)
-	}
-	for _, a := range w.actors {
-		a.state(&d)
-	}
-	return d
 }
 
 // What follows is for the history; nothing of it is made unless somebody records.
