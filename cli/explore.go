@@ -66,7 +66,7 @@ func (a *app) exploreVerb() *cobra.Command {
 	fs.IntVar(&f.maxRuns, "max-runs", 0, "no more schedules than this; 0: no bound (random and pct have one)")
 	fs.DurationVar(&f.maxTime, "max-time", 0, "no longer than this; 0: no bound")
 	fs.IntVar(&f.maxStates, "max-states", explore.DefaultMaxStates, "no more states than this are remembered")
-	fs.IntVar(&f.cores, "cores", 1, "how many cores search")
+	fs.IntVar(&f.cores, "cores", 0, "how many cores search and judge; 0: all")
 	fs.StringVar(&f.form, "format", "text", "`format`: text, json, mermaid")
 	fs.StringVarP(&f.output, "output", "o", "", "write to this `file` instead of stdout")
 	fs.BoolVar(&f.gate, "gate", false, "exit 1 on any double charge, expected or not")
@@ -86,7 +86,7 @@ func (f exploreFlags) config() (explore.Config, error) {
 	switch {
 	case f.clients < 1 || f.clients > explore.MaxClients:
 		return cfg, usage("--clients %d: from 1 to %d", f.clients, explore.MaxClients)
-	case f.faults < 0 || f.crashes < 0 || f.expiries < 0 || f.hangUps < 0 || f.maxRuns < 0 || f.maxTime < 0 || f.maxStates < 1 || f.cores < 1:
+	case f.faults < 0 || f.crashes < 0 || f.expiries < 0 || f.hangUps < 0 || f.maxRuns < 0 || f.maxTime < 0 || f.maxStates < 1 || f.cores < 0:
 		return cfg, usage("a budget or a bound is negative; see idemrace explore --help")
 	case !slices.Contains(explore.Strategies(), cfg.Strategy):
 		return cfg, about("strategy", unknown("strategy", f.strategy, []string{"exhaustive", "random", "pct"}, "idemrace explore --help"))

@@ -9,6 +9,7 @@ import (
 func exhaust(ctx context.Context, cfg Config) (Result, error) {
 	s := newSearch(ctx, &cfg)
 	defer cfg.free()
+	defer s.verdict.help()()
 	if err := s.deepen(); err != nil {
 		return s.result, err
 	}

@@ -89,7 +89,7 @@ type Config struct {
 	MaxRuns   int           // 0: no bound for Exhaustive, DefaultRuns for the others
 	MaxTime   time.Duration // 0: no bound
 	MaxStates int           // 0 means DefaultMaxStates
-	Cores     int           // 0 means 1; Random and PCT share their schedules out, and find the same with any number
+	Cores     int           // 0 means all; the result is the same with any number. Exhaustive judges on those that it does not search with
 
 	// What makes the search smaller, each to be switched off.
 	NoVisited, NoSymmetry, NoSleep bool
@@ -189,7 +189,10 @@ func (c *Config) check() error {
 	c.Coordinator.Retention = cmp.Or(c.Coordinator.Retention, reservation.DefaultRetention)
 	c.Clients = cmp.Or(c.Clients, DefaultClients)
 	c.Strategy = cmp.Or(c.Strategy, Exhaustive)
-	c.Cores = max(1, min(c.Cores, runtime.GOMAXPROCS(0)))
+	c.Cores = min(cmp.Or(c.Cores, runtime.GOMAXPROCS(0)), runtime.GOMAXPROCS(0))
+	if c.Back != nil || c.visitor != nil || c.finished != nil {
+		c.Cores = 1 // there is one store, and one who looks
+	}
 	switch {
 	case c.Entry.New == nil:
 		return errors.New("explore: no coordinator")

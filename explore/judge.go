@@ -3,17 +3,36 @@ package explore
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/idemrace/idemrace/check"
 	"github.com/idemrace/idemrace/history"
 )
 
-// verdicts judges schedules, each way of ending once.
+// verdicts judges schedules, each way of ending once. Where there are cores to spare
+// the search does not wait for it: what is found does not depend on who judges.
 type verdicts struct {
 	cfg    *Config
-	judged map[digest][]broke // by terminal state
-	texts  map[string]bool    // outcomes
-	found  map[broke]bool
+	judged map[digest]*ending // by terminal state
+	fresh  []*ending          // not yet in a result
+	texts  map[string]bool    // outcomes in a result
+
+	jobs    chan *ending // nil: nobody helps
+	helpers sync.WaitGroup
+	asked   sync.WaitGroup // endings that helpers have
+
+	mu    sync.Mutex
+	first map[broke]int // the number of the first ending known to break it
+}
+
+// ending is one way in which schedules end.
+type ending struct {
+	n      int
+	chosen []Choice // the first schedule that ends so
+	runs   int      // schedules of this level that end so
+	broken []broke
+	found  []Violation // what no earlier one was known to break
+	text   string      // the outcome in words
 }
 
 // broke is an invariant that a run violates, and whether the coordinator had said
@@ -23,44 +42,118 @@ type broke struct {
 	guaranteed bool
 }
 
-func newVerdicts(cfg *Config) verdicts {
-	return verdicts{cfg: cfg, judged: map[digest][]broke{}, texts: map[string]bool{}, found: map[broke]bool{}}
+func newVerdicts(cfg *Config) *verdicts {
+	return &verdicts{cfg: cfg, judged: map[digest]*ending{}, texts: map[string]bool{}, first: map[broke]int{}}
+}
+
+// queued is how many endings may wait for a helper; beyond it the search judges, too.
+const queued = 256
+
+// help has other cores judge, until stop.
+func (v *verdicts) help() (stop func()) {
+	if v.cfg.Cores < 2 {
+		return func() {}
+	}
+	v.jobs = make(chan *ending, queued)
+	for range v.cfg.Cores - 1 {
+		own := *v.cfg
+		own.lanes = nil
+		v.helpers.Go(func() {
+			defer own.free()
+			for e := range v.jobs {
+				v.examine(&own, e)
+				v.asked.Done()
+			}
+		})
+	}
+	return func() { close(v.jobs); v.helpers.Wait() }
 }
 
 // judge judges the schedule that has just ended, unless one that ended the same way
 // has been judged already.
-func (v *verdicts) judge(s *search, w *world) (violating bool) {
+func (v *verdicts) judge(w *world, chosen []Choice) {
 	h := w.ending()
-	broken, known := v.judged[h]
-	if !known {
-		if text := w.outcome(); !v.texts[text] {
-			v.texts[text] = true
-			s.result.Outcomes = append(s.result.Outcomes, text)
-		}
-		broken = v.examine(s)
-		v.judged[h] = broken
-		s.result.Judged++
+	e := v.judged[h]
+	if e == nil {
+		e = &ending{n: len(v.judged), chosen: slices.Clone(chosen)}
+		v.judged[h] = e
+		v.fresh = append(v.fresh, e)
+		v.ask(e)
 	}
-	return len(broken) > 0
+	e.runs++
 }
 
-// examine runs the schedule again with everything recorded, and keeps the first of
-// each violation.
-func (v *verdicts) examine(s *search) (broken []broke) {
-	w, h := record(v.cfg, s.chosen)
+// ask has a helper examine it, or does so itself if none has the time.
+func (v *verdicts) ask(e *ending) {
+	if v.jobs != nil {
+		v.asked.Add(1)
+		select {
+		case v.jobs <- e:
+			return
+		default:
+			v.asked.Done()
+		}
+	}
+	v.examine(v.cfg, e)
+}
+
+// examine runs the schedule again with everything recorded, and notes what it breaks.
+func (v *verdicts) examine(cfg *Config, e *ending) {
+	w, h := record(cfg, e.chosen)
+	e.text = w.outcome()
 	for _, f := range check.Judge(h) {
 		if f.Verdict != check.Violated {
 			continue
 		}
-		b := broke{f.Invariant, v.cfg.guaranteed(f.Invariant, w.seen)}
-		broken = append(broken, b)
-		if !v.found[b] {
-			v.found[b] = true
-			s.result.Found = append(s.result.Found, Violation{Invariant: f.Invariant, Guaranteed: b.guaranteed, Because: f.Because,
-				Schedule: v.cfg.scheduleOf(f.Invariant, w.steps)})
+		b := broke{f.Invariant, cfg.guaranteed(f.Invariant, w.seen)}
+		e.broken = append(e.broken, b)
+		if v.isFirst(b, e.n) {
+			e.found = append(e.found, Violation{Invariant: f.Invariant, Guaranteed: b.guaranteed, Because: f.Because,
+				Schedule: cfg.scheduleOf(f.Invariant, w.steps)})
 		}
 	}
-	return broken
+	e.chosen = nil
+}
+
+func (v *verdicts) isFirst(b broke, n int) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if before, known := v.first[b]; known && before < n {
+		return false
+	}
+	v.first[b] = n
+	return true
+}
+
+// enter waits for the judges and puts what is new into a result: of each violation the
+// first schedule, whoever judged it when.
+func (v *verdicts) enter(r *Result) {
+	v.asked.Wait()
+	for _, e := range v.fresh {
+		r.Judged++
+		if !v.texts[e.text] {
+			v.texts[e.text] = true
+			r.Outcomes = append(r.Outcomes, e.text)
+		}
+		for i, f := range e.found {
+			if v.first[broke{f.Invariant, f.Guaranteed}] == e.n {
+				r.Found = append(r.Found, e.found[i])
+			}
+		}
+		e.found, e.text = nil, ""
+	}
+	v.fresh = v.fresh[:0]
+}
+
+// violating is how many schedules violated something since it was last asked.
+func (v *verdicts) violating() (n int) {
+	for _, e := range v.judged {
+		if len(e.broken) > 0 {
+			n += e.runs
+		}
+		e.runs = 0
+	}
+	return n
 }
 
 // recorded is a world of which everything is recorded. Nothing bounds it: what is

@@ -101,7 +101,8 @@ func (s *sampler) one(n int) error {
 		if s.cfg.finished != nil {
 			s.cfg.finished(w, s.chosen)
 		}
-		s.verdict.judge(s.search, w)
+		s.verdict.judge(w, s.chosen)
+		s.verdict.enter(&s.result)
 	}
 	return w.broken
 }

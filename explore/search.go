@@ -19,7 +19,7 @@ type search struct {
 	cost   int // of this level; free at the last
 
 	visited map[digest]uint32 // state → the sleep set that it was left with
-	verdict verdicts
+	verdict *verdicts
 	full    bool // the memory bound was met
 	frames  []frame
 	depth   int // frames in use
@@ -84,15 +84,11 @@ func (s *search) level(cost int) (whole bool, err error) {
 		l.Cost = Unbounded
 	}
 	for {
-		violating, err := s.run()
-		if err != nil {
+		if err := s.run(); err != nil {
 			return false, err
 		}
 		l.Runs++
 		s.result.Runs++
-		if violating {
-			l.Violating++
-		}
 		if s.result.Why = s.stop(); s.result.Why != "" {
 			break
 		}
@@ -101,6 +97,8 @@ func (s *search) level(cost int) (whole bool, err error) {
 			break
 		}
 	}
+	s.verdict.enter(&s.result)
+	l.Violating = s.verdict.violating()
 	l.States = len(s.visited)
 	s.result.States = max(s.result.States, l.States)
 	if s.full && s.result.Why == "" {
@@ -163,7 +161,7 @@ func (s *search) budget() budget {
 }
 
 // run makes one schedule: the chosen part again, then the first choice each time.
-func (s *search) run() (violating bool, err error) {
+func (s *search) run() error {
 	w := s.w
 	w.begin(s.budget())
 	defer w.bury()
@@ -173,7 +171,7 @@ func (s *search) run() (violating bool, err error) {
 			break
 		}
 		if depth > endless {
-			return false, fmt.Errorf("%w: more than %d steps, the last ones of %s", ErrEndless, endless, w.actors[max(0, w.current)].name)
+			return fmt.Errorf("%w: more than %d steps, the last ones of %s", ErrEndless, endless, w.actors[max(0, w.current)].name)
 		}
 		f := &s.frames[depth]
 		c := f.choices[f.at]
@@ -182,12 +180,13 @@ func (s *search) run() (violating bool, err error) {
 		s.result.Steps++
 	}
 	if w.broken != nil || !w.over() {
-		return false, w.broken // or seen before
+		return w.broken // or seen before
 	}
 	if s.cfg.finished != nil {
 		s.cfg.finished(w, s.chosen)
 	}
-	return s.verdict.judge(s, w), nil
+	s.verdict.judge(w, s.chosen)
+	return nil
 }
 
 // push adds a frame for the state that is reached now. It reports false at the end of

@@ -30,6 +30,7 @@ type attempt struct {
 }
 
 func (c *Coordinator) newAttempt(req idempotency.Request, act idempotency.Action) *attempt {
+	spellings := req.Fingerprint.All() // hashed once: the newest is what String gives
 	return &attempt{
 		Coordinator: c,
 		req:         req,
@@ -37,8 +38,8 @@ func (c *Coordinator) newAttempt(req idempotency.Request, act idempotency.Action
 		giveUp:      c.clk.Now().Add(c.cfg.WaitLimit),
 		claim: store.Claim{
 			Name:         req.StoredName(),
-			Fingerprint:  req.Fingerprint.String(),
-			Fingerprints: req.Fingerprint.All(),
+			Fingerprint:  spellings[0],
+			Fingerprints: spellings,
 			Token:        c.cfg.NewToken(),
 			Lease:        c.cfg.Lease,
 			Retention:    c.cfg.Retention,
@@ -118,7 +119,10 @@ func (a *attempt) await(ctx context.Context, got store.Claimed) (store.Notice, e
 // answer says what a record that is not this attempt's means for it. A mismatch
 // comes first, in every state: whose payload differs learns nothing else.
 func (a *attempt) answer(ctx context.Context, rec store.Record, source idempotency.Source) (idempotency.Outcome, error) {
-	same, err := a.req.Fingerprint.Matches(rec.Fingerprint)
+	same, err := rec.Fingerprint == a.claim.Fingerprint, error(nil)
+	if !same {
+		same, err = a.req.Fingerprint.Matches(rec.Fingerprint)
+	}
 	if err != nil {
 		// Written by a version to come. It cannot be told apart, so nothing may run.
 		return idempotency.Outcome{}, &idempotency.StoreUnavailableError{Err: err}
