@@ -104,6 +104,7 @@ type Config struct {
 	real         Real                   // what Back has made
 	lanes        []*lane                // coroutines, used again by each run
 	attempts     []target.Attempt       // what each client sends
+	varied       bool                   // they were made with two payloads
 	requests     []idempotency.Request  // the same, as its coordinator gets it
 	fingerprints []string               // of what was really sent, for the judge
 	rooted       int                    // the first so many choices are given; see prefix
@@ -210,6 +211,10 @@ func (c *Config) check() error {
 
 // prepare makes once what every run needs.
 func (c *Config) prepare() error {
+	if len(c.attempts) == c.Clients && c.varied == c.Payloads {
+		return nil
+	}
+	c.varied = c.Payloads
 	c.attempts, c.requests, c.fingerprints = c.sends(), nil, nil
 	for _, a := range c.attempts {
 		fp, err := c.fingerprint(a)

@@ -20,6 +20,10 @@ var ErrPasses = errors.New("explore: the schedule does not violate its invariant
 //
 // The context ends it early, with what is smallest by then.
 func Minimise(ctx context.Context, cfg Config, s Schedule) (Schedule, error) {
+	cfg, err := cfg.with(s) // once for all candidates
+	if err != nil {
+		return s, err
+	}
 	r, err := Replay(cfg, s)
 	if err != nil {
 		return s, err
@@ -174,6 +178,10 @@ func (p Passing) String() string {
 // of s: one step is moved past the fewest others, first by one, an adjacent swap. It
 // reports false if no single move helps.
 func NearestPassing(ctx context.Context, cfg Config, s Schedule) (Passing, bool, error) {
+	cfg, err := cfg.with(s)
+	if err != nil {
+		return Passing{}, false, err
+	}
 	if r, err := Replay(cfg, s); err != nil {
 		return Passing{}, false, err
 	} else if !r.breaks(s.Invariant) {

@@ -57,7 +57,10 @@ func (c Config) again(s Schedule, how int) (Replayed, error) {
 	if w.broken != nil {
 		return Replayed{}, w.broken
 	}
-	t := &teller{w: w}
+	var t *teller
+	if how != lenient { // candidates are not told
+		t = &teller{w: w}
+	}
 	err = w.follow(s.Steps, how, t)
 	if how != partly && err == nil {
 		w.closed()
