@@ -149,7 +149,7 @@ func (v *view) losers(span []*attempt) *Violation {
 					v.who(a), at(a.send), v.who(latest), latest.answer.Charge, at(latest.answer), a.answer.Charge, at(a.answer))
 			}
 		}
-		if final != nil && a.send.Seq > final.answer.Seq && v.putOff(a, final) {
+		if final != nil && a.send.Seq > final.answer.Seq && v.putOff(a, final) && !v.overtaken(span, a, final) {
 			return violation([]history.Event{final.answer, a.send, a.answer},
 				`%s had the final answer %s %s, but %s, sent %s, was told %s %s`,
 				v.who(final), final.answer.Charge, at(final.answer), v.who(a), at(a.send), answerWords(a.answer.Answer), at(a.answer))
@@ -176,6 +176,24 @@ func (v *view) putOff(a, final *attempt) bool {
 	}
 	return a.answered(nobodysFailure()...) && a.executed().Seq == 0 && !a.storeFailed() && !v.deadWorker(a) &&
 		v.kept(final) && !v.storeDisturbed(a.answer)
+}
+
+// overtaken: a third attempt took the claim over from the one with the final answer,
+// before that could be written down, and may hold it while the duplicate is told to
+// wait. Where claims are not seen, that it executes shows it.
+func (v *view) overtaken(span []*attempt, a, final *attempt) bool {
+	return a.answered(history.InProgress) && slices.ContainsFunc(span, func(x *attempt) bool {
+		if x == a || x == final || v.clean(x) && x.answer.Seq < a.send.Seq {
+			return false
+		}
+		took := x.executed()
+		for _, o := range x.ops {
+			if claims(o) || o.failed() && o.asks() { // a claim whose reply was lost may be one
+				took = earlier(took, o.call)
+			}
+		}
+		return took.Seq > 0 && took.Seq < a.answer.Seq
+	})
 }
 
 // nobodysFailure is the failures that an attempt which executed nothing may only

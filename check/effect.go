@@ -362,7 +362,11 @@ func failureUnbacked(v *view) *Violation {
 	}
 	for _, g := range v.groups() {
 		last := v.lastFinal(g)
-		if standing := g.standing(); last != nil && last.refused() && len(standing) > 0 && v.lives.one(standing[0].commit, last.send) {
+		if last == nil || !last.refused() {
+			continue
+		}
+		standing := slices.DeleteFunc(g.standing(), func(c *charge) bool { return g.openAgain(c, last) })
+		if len(standing) > 0 && v.lives.one(standing[0].commit, last.send) {
 			return violation([]history.Event{standing[0].commit, last.answer},
 				"%s %s, and that was the last final answer for the ref, but %s stands in the ledger",
 				v.told(last), at(last.answer), ledger(standing))
@@ -371,11 +375,23 @@ func failureUnbacked(v *view) *Violation {
 	return nil
 }
 
+// openAgain: the charge was made after that final answer, by an attempt that has none.
+// Its client knows that it does not know, so the failure is not the last word.
+func (g group) openAgain(c *charge, last *attempt) bool {
+	if c.began().Seq < last.answer.Seq {
+		return false
+	}
+	if a := c.attempt(); a != nil {
+		return !a.final()
+	}
+	return slices.ContainsFunc(g.of.attempts, func(a *attempt) bool { return a.send.Seq < c.began().Seq && !a.final() })
+}
+
 // lastFinal is the attempt with the last final answer of a group's ref.
 func (v *view) lastFinal(g group) *attempt {
 	var last *attempt
 	for _, a := range g.of.attempts {
-		if (a.ok() || a.refused()) && (last == nil || a.answer.Seq > last.answer.Seq) {
+		if a.final() && (last == nil || a.answer.Seq > last.answer.Seq) {
 			last = a
 		}
 	}

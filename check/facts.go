@@ -24,6 +24,9 @@ func (a *attempt) refused() bool {
 	return a.answered(history.Declined, history.KeyReused, history.InvalidKey)
 }
 
+// final: told what came of it, for good.
+func (a *attempt) final() bool { return a.ok() || a.refused() }
+
 // left: the client did not stay for the answer.
 func (a *attempt) left() bool { return a.up.Seq > 0 || a.answered(history.HungUp) }
 

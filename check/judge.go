@@ -36,7 +36,7 @@ func Stresses() []Stress {
 
 // Needs lists all needs.
 func Needs() []Need {
-	return []Need{NeedsNothing, NeedsProviderKey, NeedsDurableStore, NeedsFailClosed}
+	return []Need{NeedsNothing, NeedsProviderKey, NeedsNoKeys, NeedsDurableStore, NeedsFailClosed}
 }
 
 // Validate returns an error that names what is not known: an invariant, a stress

@@ -89,6 +89,7 @@ type Need string
 const (
 	NeedsNothing      Need = ""              // nothing helps
 	NeedsProviderKey  Need = "provider-key"  // a provider that honours the key handed on
+	NeedsNoKeys       Need = "no-keys"       // a provider that ignores keys, so that nobody asks it
 	NeedsDurableStore Need = "durable-store" // a store that loses no acknowledged write
 	NeedsFailClosed   Need = "fail-closed"   // store policy closed
 )

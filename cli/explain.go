@@ -186,6 +186,8 @@ func unless(n check.Need) string {
 		return ""
 	case check.NeedsProviderKey:
 		return " (unless the provider honours the key handed on)"
+	case check.NeedsNoKeys:
+		return " (unless the provider ignores keys)"
 	case check.NeedsDurableStore:
 		return " (unless the store loses no acknowledged write)"
 	case check.NeedsFailClosed:

@@ -138,6 +138,8 @@ func helped(e impl.Entry, s scenarios.Scenario) func(check.Need) bool {
 		switch n {
 		case check.NeedsProviderKey:
 			return s.Setting.HonoursKeys
+		case check.NeedsNoKeys:
+			return !s.Setting.HonoursKeys
 		case check.NeedsFailClosed:
 			return policy == reservation.FailClosed
 		}

@@ -124,6 +124,8 @@ func (c *Config) helps(n check.Need) bool {
 	switch n {
 	case check.NeedsProviderKey:
 		return c.HonoursKeys
+	case check.NeedsNoKeys:
+		return !c.HonoursKeys
 	case check.NeedsFailClosed:
 		return c.policy() == reservation.FailClosed
 	case check.NeedsDurableStore:

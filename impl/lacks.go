@@ -94,5 +94,8 @@ func fencedLacks() []check.Lack {
 		lacks(check.StoreDown, check.NeedsFailClosed, unrecorded()...),
 		// A store that comes back without a claim or a result that it had confirmed.
 		lacks(check.StoreDown, check.NeedsDurableStore, "effect/at-most-once"),
+		// The result could not be written before the lease had ended, and the successor
+		// asks the provider: one charge, one answer, and neither is known for a replay.
+		lacks(check.DownPastLease, check.NeedsNoKeys, "answer/one-fresh"),
 	)
 }

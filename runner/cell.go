@@ -187,6 +187,8 @@ func met(s scenarios.Scenario, c reservation.Config) func(check.Need) bool {
 		switch n {
 		case check.NeedsProviderKey:
 			return s.Setting.HonoursKeys
+		case check.NeedsNoKeys:
+			return !s.Setting.HonoursKeys
 		case check.NeedsFailClosed:
 			return c.StoreDown == reservation.FailClosed
 		case check.NeedsDurableStore:

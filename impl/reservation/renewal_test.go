@@ -83,7 +83,7 @@ func TestALostLeaseEndsTheAction(t *testing.T) {
 		wanted []error
 	}{
 		{"its own error is unknown, for the charge may be on its way", errCard, []error{idempotency.ErrUnknownOutcome, store.ErrLeaseLost, errCard}},
-		{"that nothing was done is believed", noEffect, []error{idempotency.ErrNoEffect}},
+		{"that nothing was done is believed, but it is not the last word", noEffect, []error{idempotency.ErrInProgress}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.why, func(t *testing.T) {

@@ -2,6 +2,7 @@ package reservation_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -112,6 +113,39 @@ func TestSemantic3_ALateFailureLeavesTheNewOwnerAlone(t *testing.T) {
 			t.Errorf("%d leases lost", n)
 		}
 	})
+}
+
+// A decline speaks of its own call. Its owner was overtaken, and the successor has
+// charged, or may: told as the last word, the payment would pass for refused.
+func TestSemantic3_ALateDeclineIsNotTheLastWord(t *testing.T) {
+	declined := fmt.Errorf("%w: %w", idempotency.ErrNoEffect, errCard)
+	for _, row := range []struct {
+		why  string
+		next idempotency.Action // the successor's
+		want error              // what the overtaken owner is told; nil: the successor's result
+	}{
+		{"the successor has charged", func(context.Context) ([]byte, error) { return []byte("ch_1"), nil }, nil},
+		{"nobody knows whether it has", failing(idempotency.ErrUnknownOutcome), idempotency.ErrInProgress},
+		{"it was declined too", failing(declined), errCard},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, s *setting) {
+				c, gate := s.coordinator(reservation.Config{}), make(chan struct{})
+				owner := start(t.Context(), c, request(t, 100), afterwards(gate, failing(declined)))
+				s.endLeases()
+				do(t.Context(), c, request(t, 100), row.next)
+				close(gate)
+				if got := <-owner; row.want == nil {
+					got.wants(t, "ch_1", idempotency.Superseded, true)
+				} else {
+					got.fails(t, row.want)
+				}
+				if len(s.orphans) > 0 {
+					t.Errorf("orphans %q of a decline", s.orphans)
+				}
+			})
+		})
+	}
 }
 
 // A provider that honours keys gives both executions one charge: to report it as

@@ -60,7 +60,7 @@ func (a *attempt) run(ctx context.Context, t turn) (idempotency.Outcome, error) 
 	result, err := a.execute(ctx, t)
 	ended = true
 	if err != nil {
-		return idempotency.Outcome{}, a.fail(ctx, t, err)
+		return a.fail(ctx, t, err)
 	}
 	return a.complete(ctx, t, result)
 }
@@ -107,7 +107,11 @@ func (a *attempt) superseded(ctx context.Context, t turn, result []byte, stands 
 
 // fail gives the key back as the action's error asks, and returns that error. An
 // error that says both "no effect" and "unknown" is taken as unknown.
-func (a *attempt) fail(ctx context.Context, t turn, err error) error {
+//
+// "No effect" is the action's word on its own call. Where another attempt has made the
+// claim its own meanwhile, and has charged or may yet, it is not the last word on the
+// request: who heard it would take the payment for refused. Then what stands is told.
+func (a *attempt) fail(ctx context.Context, t turn, err error) (idempotency.Outcome, error) {
 	s := store.Settlement{To: store.Free, Failure: words(err)}
 	switch {
 	case errors.Is(err, idempotency.ErrUnknownOutcome):
@@ -118,18 +122,25 @@ func (a *attempt) fail(ctx context.Context, t turn, err error) error {
 		s.To = store.Unknown
 		err = fmt.Errorf("%w: %w", idempotency.ErrUnknownOutcome, err)
 	}
-	a.giveBack(ctx, t, s)
-	return err
+	settled := a.giveBack(ctx, t, s)
+	if stands := settled.Record; s.NoEffect && !settled.Applied && stands.Fingerprint == a.claim.Fingerprint && stands.State != store.Free {
+		return a.answer(ctx, stands, idempotency.Superseded)
+	}
+	return idempotency.Outcome{}, err
 }
 
-// giveBack releases the claim or marks it unknown. Whatever becomes of that, the
-// caller gets the action's error: a claim that was lost, or cannot be given back,
-// ends with its lease.
-func (a *attempt) giveBack(ctx context.Context, t turn, s store.Settlement) {
+// giveBack releases the claim or marks it unknown, and returns what stands then; the
+// zero value if the store did not say. A claim that cannot be given back ends with its
+// lease.
+func (a *attempt) giveBack(ctx context.Context, t turn, s store.Settlement) store.Settled {
 	settled, err := a.settle(ctx, s, a.lastTry(t))
-	if err == nil && !settled.Applied && t.source == idempotency.Executed {
+	if err != nil {
+		return store.Settled{}
+	}
+	if !settled.Applied && t.source == idempotency.Executed {
 		a.leaseLost(ctx)
 	}
+	return settled
 }
 
 // lastTry is until when settling is tried again: for CompleteFor, and never past
