@@ -101,15 +101,16 @@ type Config struct {
 	// the same store each time: everything under its prefix is deleted before a run.
 	Back func() (Real, error)
 
-	real         Real                   // what Back has made
-	lanes        []*lane                // coroutines, used again by each run
-	attempts     []target.Attempt       // what each client sends
-	varied       bool                   // they were made with two payloads
-	requests     []idempotency.Request  // the same, as its coordinator gets it
-	fingerprints []string               // of what was really sent, for the judge
-	rooted       int                    // the first so many choices are given; see prefix
-	visitor      func(*actor)           // called at each port, by the dry run of Admit
-	finished     func(*world, []Choice) // called at each schedule's end, by tests
+	real         Real                          // what Back has made
+	lanes        []*lane                       // coroutines, used again by each run
+	attempts     []target.Attempt              // what each client sends
+	varied       bool                          // they were made with two payloads
+	requests     []idempotency.Request         // the same, as its coordinator gets it
+	fingerprints []string                      // of what was really sent, for the judge
+	rooted       int                           // the first so many choices are given; see prefix
+	visitor      func(*actor)                  // called at each port, by the dry run of Admit
+	finished     func(*world, []Choice)        // called at each schedule's end, by tests
+	excused      func(lacked, violated string) // called by tests where brings excuses
 }
 
 // Progress is how far a search is.

@@ -131,7 +131,7 @@ func TestTheZooIsCaught(t *testing.T) {
 		}
 		fmt.Fprintf(&rows, "| `%s` | %s | %s | %d | %d |\n", e.Name, bounds(c), v.Invariant, r.Runs, len(v.Schedule.Steps))
 	}
-	golden(t, "../docs/explore.md", tableStart, tableEnd, rows.String()+"\nNot seen by `explore`:\n\n"+blind.String())
+	golden(t, "../docs/explore.md", tableStart, tableHead, tableEnd, rows.String()+"\nNot seen by `explore`:\n\n"+blind.String(), true)
 }
 
 // update is asked for with -update.
@@ -139,6 +139,7 @@ var update = flag.Bool("update", false, "write docs/explore.md anew")
 
 const (
 	tableStart = "<!-- made by go test ./explore -run Zoo -update -->\n"
+	tableHead  = "| Member | Bounds | Invariant | Schedules | Steps |\n| --- | --- | --- | ---: | ---: |\n"
 	tableEnd   = "<!-- end -->\n"
 )
 
@@ -165,23 +166,23 @@ func count(n int, one, many string) string {
 	return fmt.Sprint(n, " ", many)
 }
 
-// golden compares the part of a file between two lines, or writes it.
-func golden(t *testing.T, path, start, end, want string) {
+// golden compares the part of a file between two lines, or writes it. Unless want is
+// whole, the file may have more.
+func golden(t *testing.T, path, start, head, end, want string, whole bool) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, ok := strings.Cut(string(b), start)
-	head := "| Member | Bounds | Invariant | Schedules | Steps |\n| --- | --- | --- | ---: | ---: |\n"
 	got, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
 		t.Fatalf("%s has no place for the table", path)
 	}
-	if got == head+want {
+	if got == head+want || !whole && strings.HasPrefix(got, head+want) {
 		return
 	}
-	if *update {
+	if *update && whole {
 		if err := os.WriteFile(path, []byte(before+start+head+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
