@@ -39,10 +39,16 @@ const usualPort = 12111
 
 func (f *targetFlags) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.config, "config", "", "race the services that this `file` describes (idemrace init writes one)")
-	fs.StringSliceVar(&f.names, "target", nil, "race the running service at this `URL`; with --config: only these of its targets, by name")
+	f.addServices(cmd, "race")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "print the requests that services would be sent, and send none")
 	fs.DurationVar(&f.budget, "budget", 0, "begin no cell after this `time`; what finds most in a second goes first")
+}
+
+// addServices is for verbs that only ask which services; do is what they do to them.
+func (f *targetFlags) addServices(cmd *cobra.Command, do string) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.config, "config", "", do+" the services that this `file` describes (idemrace init writes one)")
+	fs.StringSliceVar(&f.names, "target", nil, do+" the running service at this `URL`; with --config: only these of its targets, by name")
 	fs.StringVar(&f.listen, "listen", "", "`address` of the fake provider for services that cannot be told one (--target: "+usualProvider+")")
 	fs.StringVar(&f.advertise, "advertise", "", "`address` by which workers reach it, where that is another")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -48,6 +49,10 @@ type Generator struct {
 	MaxInFlight int
 	Progress    func(Snapshot) // asked for every Every; may be nil
 	Every       time.Duration
+	Timeline    *Timeline // what happened when; may be nil
+	// Settle is called when the last client has its answer, before the judge's last
+	// word: a target may go on with what nobody waits for any more. May be nil.
+	Settle func()
 }
 
 // DefaultInFlight is more than any target of one machine serves at a time.
@@ -70,6 +75,8 @@ type run struct {
 	places  chan struct{}
 	sending sync.WaitGroup
 
+	inFlight atomic.Int64
+
 	mu       sync.Mutex
 	result   Result
 	answered int64
@@ -81,6 +88,7 @@ func (g *Generator) Run(ctx context.Context) Result {
 	r := &run{Generator: g, start: time.Now()}
 	r.result.Latency = hdrhistogram.New(lowest, highest, digits)
 	r.result.Lateness = hdrhistogram.New(lowest, highest, digits)
+	r.Timeline.begin(r.start)
 	stop := r.watch()
 	if n := g.Plan.Pace.Closed(); n > 0 {
 		r.closed(ctx, n)
@@ -91,6 +99,9 @@ func (g *Generator) Run(ctx context.Context) Result {
 	stop()
 	r.result.Took = time.Since(r.start)
 	r.result.Interrupted = ctx.Err() != nil
+	if r.Settle != nil {
+		r.Settle()
+	}
 	r.result.Verdicts = g.Judge.End()
 	return r.result
 }
@@ -189,9 +200,12 @@ func (r *run) send(ctx context.Context, req Request, intended time.Duration) {
 		defer leave()
 	}
 	left := time.Since(r.start)
+	r.inFlight.Add(1)
 	reply := r.Sender.Send(client, req)
+	r.inFlight.Add(-1)
 	now := time.Since(r.start)
 	r.Judge.Answered(req, reply, left, now-left)
+	r.Timeline.answered(left, now, now-intended, failed(req, reply))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Sent++
@@ -238,6 +252,6 @@ func (r *run) snapshot() Snapshot {
 	us := func(q float64) time.Duration {
 		return time.Duration(r.result.Latency.ValueAtQuantile(q)) * time.Microsecond
 	}
-	return Snapshot{At: time.Since(r.start), Sent: r.result.Sent, Answered: r.answered, InFlight: int64(len(r.places)),
+	return Snapshot{At: time.Since(r.start), Sent: r.result.Sent, Answered: r.answered, InFlight: r.inFlight.Load(),
 		P50: us(50), P99: us(99), Doubles: r.Judge.ledger.Totals().Doubles}
 }

@@ -118,7 +118,7 @@ func (j *Judge) answer(k *key, r Request, a Reply) {
 		j.success(k, r, a)
 	}
 	if n := j.ledger.Of(r.Entry()); n > 1 {
-		j.found(k, r.Ref, "effect/at-most-once", fmt.Sprintf("the ledger has %d charges for one ref", n))
+		j.found(k, r.Ref, atMostOnce, fmt.Sprintf("the ledger has %d charges for one ref", n))
 	}
 }
 
@@ -197,7 +197,25 @@ func (j *Judge) End() Verdicts {
 		}
 		j.settle(ref, k)
 	}
-	return Verdicts{Findings: j.findings, Violated: j.counts, Answers: j.answers, Succeeded: j.ok, Unknown: j.unknown, Open: open, Ledger: j.ledger.Totals()}
+	totals := j.ledger.Totals()
+	j.late(totals)
+	return Verdicts{Findings: j.findings, Violated: j.counts, Answers: j.answers, Succeeded: j.ok, Unknown: j.unknown, Open: open, Ledger: totals}
 }
+
+// late: refs that were charged again after their last answer, when they had been
+// judged and forgotten. The ledger has them all.
+func (j *Judge) late(t Totals) {
+	more := t.Doubles - j.counts[atMostOnce]
+	if more <= 0 {
+		return
+	}
+	j.counts[atMostOnce] += more
+	if len(j.findings) < j.keep {
+		j.findings = append(j.findings, Finding{Invariant: atMostOnce, At: ms(time.Since(j.start)),
+			Because: fmt.Sprintf("the ledger has %d refs with two or more charges whose last answer came before the second charge", more)})
+	}
+}
+
+const atMostOnce = "effect/at-most-once"
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

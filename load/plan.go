@@ -10,9 +10,11 @@
 package load
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -57,6 +59,8 @@ type Request struct {
 	At    time.Duration // since the plan's start: when it should leave
 	Ref   int64         // of the logical operation; key and ref are made of it
 	Other bool          // another payload under the ref's key: its own ref is Ref with a mark
+	Rival bool          // the key comes with another payload too, in this request or in one of its duplicates
+	Copy  int           // 0: the key's first request; 1, 2, …: its duplicates
 	Hot   bool
 	First bool          // nobody has sent that key before
 	Last  bool          // nobody will send that key again
@@ -103,7 +107,7 @@ type Stream struct {
 	refs int64
 	due  dues
 	zipf *rand.Zipf
-	hot  map[int64]bool // hot refs that were sent
+	hot  map[int64]int // how often a hot ref was sent
 }
 
 // hotSkew is the exponent of the hot keys' distribution: a few are very hot.
@@ -111,7 +115,7 @@ const hotSkew = 1.2
 
 // Start begins the plan.
 func (p Plan) Start() *Stream {
-	s := &Stream{p: p, rng: rand.New(rand.NewPCG(uint64(p.Seed), 0x1d)), hot: map[int64]bool{}}
+	s := &Stream{p: p, rng: rand.New(rand.NewPCG(uint64(p.Seed), 0x1d)), hot: map[int64]int{}}
 	if p.Hot > 0 {
 		s.zipf = rand.NewZipf(s.rng, hotSkew, 1, uint64(p.Hot-1))
 		s.refs = int64(p.Hot) // the first refs are the hot ones
@@ -164,9 +168,9 @@ func (s *Stream) pick(at time.Duration) Request {
 	}
 	if s.zipf != nil && s.rng.Float64() < s.p.HotShare {
 		ref := int64(s.zipf.Uint64()) + 1
-		first := !s.hot[ref]
-		s.hot[ref] = true
-		return Request{Ref: ref, Hot: true, First: first}
+		n := s.hot[ref]
+		s.hot[ref]++
+		return Request{Ref: ref, Hot: true, First: n == 0, Copy: n}
 	}
 	s.refs++
 	r := Request{Ref: s.refs, First: true, Last: true}
@@ -180,10 +184,14 @@ func (s *Stream) pick(at time.Duration) Request {
 func (s *Stream) duplicate(at time.Duration, r *Request) {
 	r.Last = false
 	fan := max(s.p.FanOut, 1)
-	for i := range fan {
-		d := Request{Ref: r.Ref, At: at + s.delay()}
-		d.Other = s.rng.Float64() < s.p.Payloads
-		d.Last = i == fan-1
+	copies := make([]Request, fan)
+	for i := range copies {
+		copies[i] = Request{Ref: r.Ref, At: at + s.delay(), Other: s.rng.Float64() < s.p.Payloads}
+		r.Rival = r.Rival || copies[i].Other
+	}
+	slices.SortFunc(copies, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+	for i, d := range copies {
+		d.Copy, d.Last, d.Rival = i+1, i == fan-1, r.Rival
 		heap.Push(&s.due, d)
 	}
 }

@@ -21,6 +21,7 @@ type desk struct {
 	attribute effects.Attribution
 
 	mu     sync.Mutex
+	load   *loadDesk // of a load that runs
 	cells  []deskCell
 	strays []string // what came that was nobody's, in words; the last few
 }
@@ -44,6 +45,9 @@ func (d *desk) add(n *httptarget.Names, p *fakeprovider.Provider) {
 func (d *desk) Take(s providerhttp.Sighting) (providerhttp.Seat, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if seat, ok := d.load.take(d.attribute, s); ok {
+		return seat, nil
+	}
 	for _, c := range d.cells {
 		ref, amount, ok := d.whose(c, s)
 		if ok {
@@ -57,6 +61,13 @@ func (d *desk) Take(s providerhttp.Sighting) (providerhttp.Seat, error) {
 		d.strays = d.strays[1:]
 	}
 	return providerhttp.Seat{}, errNoCell
+}
+
+// serve hands what is a load's to it from now on.
+func (d *desk) serve(l *loadDesk) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.load = l
 }
 
 // effectOf: whoever charges by a payment intent charges.

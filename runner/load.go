@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/idemrace/idemrace/clock"
-	"github.com/idemrace/idemrace/fakeprovider"
 	"github.com/idemrace/idemrace/faultproxy"
 	"github.com/idemrace/idemrace/history"
 	"github.com/idemrace/idemrace/idempotency"
@@ -42,67 +40,65 @@ type LoadConfig struct {
 	Progress    func(load.Snapshot)
 }
 
-// LoadFault is a disturbance at a moment of the load, for a time.
-type LoadFault struct {
-	Kind string // store-down, provider-slow, provider-errors
-	At   time.Duration
-	For  time.Duration
-}
-
-// Kinds of LoadFault.
-const (
-	StoreDownFault    = "store-down"
-	ProviderSlowFault = "provider-slow"
-	ProviderErrors    = "provider-errors"
-)
-
-// LoadFaults lists the kinds.
-func LoadFaults() []string { return []string{StoreDownFault, ProviderSlowFault, ProviderErrors} }
-
 // LoadReport is what a load has shown of one target.
 type LoadReport struct {
 	load.Result
 	Target   string
+	Workers  int           // of a service; 0: a coordinator of this process
 	Commands int           // store commands
 	CPU      time.Duration // of this process, load included
+	Moments  []load.Moment // what happened when
+	Faults   []FaultSeen
+	Recovery *load.Recovery // nil without faults
+	Note     string         // what limits what the load can show
+	Trouble  string         // why the target, or a fault, could not do its part
+}
+
+// tell adds what happened when.
+func (r *LoadReport) tell(t *load.Timeline, seen []FaultSeen) {
+	r.Moments, r.Faults, r.Recovery = t.Moments(), seen, recovery(t, seen)
+	for _, s := range seen {
+		if s.Error != "" && r.Trouble == "" {
+			r.Trouble = s.Fault + ": " + s.Error
+		}
+	}
 }
 
 // Load runs a plan against a coordinator, in a store of its own prefix, which is
 // emptied at the end.
 func Load(ctx context.Context, cfg LoadConfig) (LoadReport, error) {
-	l := &loading{cfg: cfg, start: time.Now()}
-	l.ledger = load.NewLedger(nil)
+	l := &loading{cfg: cfg}
+	if err := l.unfaultable(); err != nil {
+		return LoadReport{}, err
+	}
+	t := load.NewTimeline(load.StepFor(cfg.Plan.For))
+	l.till = &till{takes: cfg.Takes, ledger: load.NewLedger(t.Charged)}
 	if err := l.open(); err != nil {
 		return LoadReport{}, errors.Join(err, l.close())
 	}
-	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.ledger, load.DefaultKept, time.Now()), Progress: cfg.Progress, Every: time.Second}
-	l.start = time.Now()
-	stop := l.disturb(ctx)
+	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: t, Progress: cfg.Progress, Every: time.Second}
+	faults := disturb(ctx, time.Now(), cfg.Faults, l)
 	before := cpu()
 	r := LoadReport{Result: g.Run(ctx), Target: l.name()}
 	r.CPU = cpu() - before
-	stop()
-	if l.proxy != nil {
-		r.Commands = l.proxy.Commands()
-	}
+	r.Commands = int(l.commands.Load())
+	r.tell(t, faults.end())
 	return r, l.close()
 }
 
 // loading is one target under load.
 type loading struct {
 	cfg     LoadConfig
-	start   time.Time
-	ledger  *load.Ledger
+	till    *till
 	proxy   *faultproxy.Proxy
 	store   ports
 	control store.Controller
 	coord   idempotency.Coordinator
 	ends    []func()
 	closers []func() error
-	charges atomic.Int64
 	tokens  atomic.Int64 // of the floor's claims
-	slow    atomic.Bool
-	failing atomic.Bool
+
+	commands atomic.Int64 // that were sent to the store
 }
 
 func (l *loading) name() string {
@@ -143,6 +139,7 @@ func (l *loading) openRedis(prefix string) (err error) {
 	}
 	open := func(addr string) (*redisstore.Store, error) {
 		client := b.Client(addr)
+		client.AddHook(counting{&l.commands})
 		l.closers = append(l.closers, client.Close)
 		s, err := redisstore.New(client, redisstore.Config{Prefix: prefix, Retry: redisstore.Retry{Within: backend.Patience}})
 		if err == nil {
@@ -188,59 +185,35 @@ func (l *loading) close() error {
 // purgeLoad is how long deleting a load's records may take: there may be millions.
 const purgeLoad = 2 * time.Minute
 
-// disturb makes the faults at their times.
-func (l *loading) disturb(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, f := range l.cfg.Faults {
-			l.fault(ctx, f)
+// unfaultable refuses faults that a coordinator of this process cannot have.
+func (l *loading) unfaultable() error {
+	for _, f := range l.cfg.Faults {
+		switch {
+		case f.ofWorkers():
+			return fmt.Errorf("%w: %s: %v: a coordinator of this process has no workers; --config and --target load services", ErrFault, l.name(), f)
+		case f.Kind == StoreDownFault && !l.cfg.Backend.Proxyable():
+			return fmt.Errorf("%w: %s: %v: the %s store has no connection to cut", ErrFault, l.name(), f, l.cfg.Backend.Kind())
 		}
-	}()
-	return func() { cancel(); <-done }
+	}
+	return nil
 }
 
-func (l *loading) fault(ctx context.Context, f LoadFault) {
-	real := clock.Real{}
-	if real.Sleep(ctx, time.Until(l.start.Add(f.At))) != nil {
-		return
+// begin makes a fault.
+func (l *loading) begin(f LoadFault) (end func(context.Context) error, err error) {
+	if end, ok := l.till.begin(f); ok {
+		return end, nil
 	}
-	switch f.Kind {
-	case StoreDownFault:
-		if l.proxy != nil {
-			l.proxy.Down()
-			defer func() { _ = l.proxy.Up() }()
-		}
-	case ProviderSlowFault:
-		l.slow.Store(true)
-		defer l.slow.Store(false)
-	case ProviderErrors:
-		l.failing.Store(true)
-		defer l.failing.Store(false)
-	}
-	_ = real.Sleep(ctx, f.For)
+	l.proxy.Down()
+	return func(context.Context) error { return l.proxy.Up() }, nil
 }
 
-// slowBy is how much longer a slow provider takes.
-const slowBy = time.Second
-
-// charge is the provider's: it counts, and gives the charge a name.
+// charge is the provider's.
 func (l *loading) charge(ctx context.Context, ref int64, amount int64) ([]byte, error) {
-	takes := l.cfg.Takes
-	if l.slow.Load() {
-		takes += slowBy
+	id, err := l.till.charge(ctx, ref)
+	if err != nil {
+		return nil, target.Known(err)
 	}
-	if takes > 0 {
-		if err := (clock.Real{}).Sleep(ctx, takes); err != nil {
-			return nil, target.Known(err)
-		}
-	}
-	if l.failing.Load() {
-		return nil, target.Known(fakeprovider.ErrDeclined)
-	}
-	l.ledger.Charge(ref)
-	return target.Receipt("ch_"+strconv.FormatInt(l.charges.Add(1), 10), amount, strconv.FormatInt(ref, 10)), nil
+	return target.Receipt(id, amount, strconv.FormatInt(ref, 10)), nil
 }
 
 // amounts of a request, and of another payload under its key.
@@ -326,28 +299,6 @@ func (r LoadReport) MarshalJSON() ([]byte, error) {
 		"target": r.Target, "sent": r.Sent, "dropped": r.Dropped, "late": r.Late, "took_ms": ms(r.Took), "interrupted": r.Interrupted,
 		"per_second": float64(r.Sent) / r.Took.Seconds(), "store_commands": r.Commands, "cpu_ms": ms(r.CPU), "go": runtime.Version(),
 		"latency_ms": map[string]float64{"p50": q(50), "p90": q(90), "p99": q(99), "p99.9": q(99.9), "max": float64(r.Latency.Max()) / 1000},
-		"verdicts":   r.Verdicts,
+		"verdicts":   r.Verdicts, "workers": r.Workers, "timeline": r.Moments, "faults": r.Faults, "recovery": r.Recovery, "note": r.Note, "trouble": r.Trouble,
 	})
-}
-
-// ParseLoadFault reads KIND@AT+FOR, e.g. store-down@10s+2s.
-func ParseLoadFault(text string) (LoadFault, error) {
-	wrong := fmt.Errorf("%q: write KIND@AT+FOR, e.g. store-down@10s+2s; kinds: %v", text, LoadFaults())
-	var f LoadFault
-	for _, kind := range LoadFaults() {
-		rest, ok := strings.CutPrefix(text, kind+"@")
-		if !ok {
-			continue
-		}
-		at, long, ok := strings.Cut(rest, "+")
-		var err1, err2 error
-		f.Kind = kind
-		f.At, err1 = time.ParseDuration(at)
-		f.For, err2 = time.ParseDuration(long)
-		if !ok || err1 != nil || err2 != nil || f.At < 0 || f.For <= 0 {
-			return f, wrong
-		}
-		return f, nil
-	}
-	return f, wrong
 }

@@ -8,6 +8,7 @@
 package providerhttp
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/idemrace/idemrace/fakeprovider"
@@ -25,9 +26,15 @@ type Sighting struct {
 	Body        []byte // JSON, whatever form it came in
 }
 
+// Provider makes what a call asks for; *fakeprovider.Provider is one. Its errors are
+// those of package fakeprovider, or the context's cause.
+type Provider interface {
+	Charge(ctx context.Context, request fakeprovider.Call) (fakeprovider.Charge, error)
+}
+
 // Seat is where a call goes.
 type Seat struct {
-	Provider *fakeprovider.Provider
+	Provider Provider
 	Call     fakeprovider.Call // in the provider's words
 	// ID is a charge's name on the wire: unique in a run, where charges of several
 	// providers meet in one service's table.

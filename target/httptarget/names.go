@@ -19,6 +19,9 @@ const firstAmount = 1000
 
 func (a *Amounts) next() int64 { return firstAmount + a.last.Add(1) }
 
+// Last is the highest that was given out: those above it are nobody's.
+func (a *Amounts) Last() int64 { return firstAmount + a.last.Load() }
+
 // Names turns a scenario's words into those on the wire, and back, for one cell.
 // Every scenario calls its key order-42; a service, which is one for all cells of
 // this run and of the last one, must be able to tell them apart.

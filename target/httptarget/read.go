@@ -69,7 +69,7 @@ func (c *Cell) success(a target.Attempt, x Exchange, out target.Response) target
 	if amount, ok := x.at(ans.Amount); ans.Amount != "" && ok {
 		out.Amount = c.amount(amount)
 	}
-	out.Source = c.source(x)
+	out.Source = c.t.cfg.Profile.source(x)
 	out.Body = c.compared(x, out)
 	return out
 }
@@ -87,12 +87,11 @@ func (c *Cell) amount(text string) int64 {
 }
 
 // source is told by the profile's marker, "" if it has none.
-func (c *Cell) source(x Exchange) string {
-	marker := c.t.cfg.Profile.ReplayMarker
-	if marker == "" {
+func (p Profile) source(x Exchange) string {
+	if p.ReplayMarker == "" {
 		return ""
 	}
-	value, ok := x.at(marker)
+	value, ok := x.at(p.ReplayMarker)
 	if ok && value != "" && !strings.EqualFold(value, "false") && value != "0" {
 		return "replayed"
 	}

@@ -198,6 +198,14 @@ func (c *Crew) Mend(ctx context.Context) error {
 	return first
 }
 
+// Restart makes one worker run that is dead or frozen, and returns when it is ready.
+func (c *Crew) Restart(ctx context.Context, worker string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.running, func() { cancel(ErrClosed) })()
+	return c.do(worker, func(m member) error { return m.up(ctx) })
+}
+
 // Died lists the workers that have died by themselves since the last Mend, in
 // order. Of a worker at a URL it is known that nobody listens there any more.
 func (c *Crew) Died() (names []string) {

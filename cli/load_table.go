@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/idemrace/idemrace/load"
+	"github.com/idemrace/idemrace/report"
+	"github.com/idemrace/idemrace/runner"
+)
+
+// drawLoad is a table, a row for each target; then what each one answered, when what
+// happened, and findings.
+func drawLoad(reports []runner.LoadReport, f loadFlags) ([]byte, error) {
+	if f.form == "json" {
+		text, err := json.MarshalIndent(reports, "", "  ")
+		return append(text, '\n'), err
+	}
+	rows := [][]string{{"TARGET", "SENT", "PER SECOND", "P50", "P90", "P99", "P99.9", "MAX", "LATE", "DROPPED", "STORE COMMANDS", "CPU", "DOUBLE CHARGES"}}
+	for _, r := range reports {
+		rows = append(rows, loadRow(r))
+	}
+	var b bytes.Buffer
+	if err := report.Columns(&b, rows, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12); err != nil {
+		return nil, err
+	}
+	b.WriteString("Store commands and CPU (of idemrace itself) are per request.\n")
+	for _, r := range reports {
+		if err := loadDetails(&b, r); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
+func loadRow(r runner.LoadReport) []string {
+	at := func(q float64) string {
+		return rounded(time.Duration(r.Latency.ValueAtQuantile(q)) * time.Microsecond).String()
+	}
+	return []string{r.Target, fmt.Sprint(r.Sent), fmt.Sprintf("%.0f", float64(r.Sent)/r.Took.Seconds()), at(50), at(90), at(99), at(99.9), at(100),
+		fmt.Sprint(r.Late), fmt.Sprint(r.Dropped), commandsOf(r), perRequest(r), fmt.Sprint(r.Verdicts.Ledger.Doubles)}
+}
+
+// commandsOf is the commands per request; "-" where nobody could count them.
+func commandsOf(r runner.LoadReport) string {
+	if r.Sent == 0 || r.Commands == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", float64(r.Commands)/float64(r.Sent))
+}
+
+func perRequest(r runner.LoadReport) string {
+	if r.Sent == 0 {
+		return "-"
+	}
+	return (r.CPU / time.Duration(r.Sent)).Round(time.Microsecond).String()
+}
+
+func answersOf(r runner.LoadReport) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(r.Verdicts.Answers)) {
+		words = append(words, fmt.Sprintf("%s %d", name, r.Verdicts.Answers[name]))
+	}
+	return strings.Join(words, ", ")
+}
+
+// loadDetails are what a row has no room for.
+func loadDetails(b *bytes.Buffer, r runner.LoadReport) error {
+	fmt.Fprintf(b, "\n%s: %s\n", targetOf(r), answersOf(r))
+	if r.Note != "" {
+		fmt.Fprintf(b, "  note: %s\n", r.Note)
+	}
+	loadFindings(b, r)
+	if err := loadTimeline(b, r); err != nil {
+		return err
+	}
+	switch {
+	case r.Recovery == nil:
+	case r.Recovery.Recovered:
+		fmt.Fprintf(b, "  recovered %.0f ms after its last fault had ended\n", r.Recovery.After)
+	default:
+		fmt.Fprintf(b, "  not recovered: %s\n", r.Recovery.Why)
+	}
+	return nil
+}
+
+func targetOf(r runner.LoadReport) string {
+	if r.Workers == 0 {
+		return r.Target
+	}
+	return fmt.Sprintf("%s (%s)", r.Target, count(r.Workers, "worker"))
+}
+
+func loadFindings(b *bytes.Buffer, r runner.LoadReport) {
+	for _, name := range slices.Sorted(maps.Keys(r.Verdicts.Violated)) {
+		fmt.Fprintf(b, "  %s: %s: %s", r.Target, name, count(int(r.Verdicts.Violated[name]), "key"))
+		i := slices.IndexFunc(r.Verdicts.Findings, func(f load.Finding) bool { return f.Invariant == name })
+		if i >= 0 {
+			first := r.Verdicts.Findings[i]
+			fmt.Fprintf(b, "; the first at %.0f ms: %s", first.At, first.Because)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// loadTimeline is a row for each moment, with the faults that acted in it.
+func loadTimeline(b *bytes.Buffer, r runner.LoadReport) error {
+	if len(r.Moments) == 0 {
+		return nil
+	}
+	rows := [][]string{{"  AT", "SENT", "ANSWERED", "P99", "ERRORS", "DOUBLE CHARGES", "FAULTS"}}
+	for i, m := range r.Moments {
+		end := r.Took.Seconds() * 1000
+		if i+1 < len(r.Moments) {
+			end = r.Moments[i+1].At
+		}
+		p99 := "-"
+		if m.Answered > 0 {
+			p99 = rounded(time.Duration(m.P99 * float64(time.Millisecond))).String()
+		}
+		rows = append(rows, []string{fmt.Sprintf("  %.1f s", m.At/1000), fmt.Sprint(m.Sent), fmt.Sprint(m.Answered), p99,
+			fmt.Sprint(m.Errors), fmt.Sprint(m.Doubles), faultsIn(r.Faults, m.At, end)})
+	}
+	var drawn bytes.Buffer
+	if err := report.Columns(&drawn, rows, 1, 2, 3, 4, 5); err != nil {
+		return err
+	}
+	b.Write(drawn.Bytes())
+	return nil
+}
+
+// faultsIn names the faults that acted in a time, in milliseconds.
+func faultsIn(all []runner.FaultSeen, from, to float64) string {
+	var names []string
+	for _, f := range all {
+		kind, _, _ := strings.Cut(f.Fault, "@")
+		if f.Began < to && f.Ended > from {
+			names = append(names, kind)
+		}
+	}
+	return strings.Join(names, ", ")
+}
