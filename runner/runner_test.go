@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		badShop(mode)
 		return
 	}
+	if os.Getenv("TRIVIAL_SERVER") != "" {
+		trivialServer()
+		return
+	}
 	redisstore.Quiet()
 	goleak.VerifyTestMain(m)
 }
