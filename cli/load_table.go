@@ -82,7 +82,7 @@ func loadDetails(b *bytes.Buffer, r runner.LoadReport) error {
 	switch {
 	case r.Recovery == nil:
 	case r.Recovery.Recovered:
-		fmt.Fprintf(b, "  recovered %.0f ms after its last fault had ended\n", r.Recovery.After)
+		fmt.Fprintf(b, "  recovered: as before from %.0f ms after its last fault on\n", r.Recovery.After)
 	default:
 		fmt.Fprintf(b, "  not recovered: %s\n", r.Recovery.Why)
 	}

@@ -160,9 +160,14 @@ func (r *run) closed(ctx context.Context, n int) {
 	r.sending.Wait()
 }
 
-// spin is how long before its time a request is waited for by looking at the clock:
-// a timer of a loaded machine is late by about as much.
-const spin = 200 * time.Microsecond
+const (
+	// near is how long before its time a request is waited for by naps: a timer of a
+	// process with connections is late by a millisecond.
+	near = 2 * time.Millisecond
+	// spin is how long it is waited for by looking at the clock. Longer would take the
+	// time from the target.
+	spin = 20 * time.Microsecond
+)
 
 // until waits for a moment of the plan; false if the load was ended.
 func (r *run) until(ctx context.Context, at time.Duration) bool {
@@ -173,8 +178,10 @@ func (r *run) until(ctx context.Context, at time.Duration) bool {
 			return false
 		case left <= 0:
 			return true
-		case left > spin:
-			pause(ctx, left-spin)
+		case left > near:
+			pause(ctx, left-near)
+		case left > doze+spin:
+			nap(left - doze)
 		default:
 			runtime.Gosched()
 		}

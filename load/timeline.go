@@ -177,7 +177,7 @@ func (t *Timeline) Step() time.Duration {
 // Recovery says whether a load went on after its last fault as it had before the first.
 type Recovery struct {
 	Recovered bool    `json:"recovered"`
-	After     float64 `json:"after_ms"`      // from the last fault's end until all was well; exact to a slot
+	After     float64 `json:"after_ms"`      // from the last fault's end to the slot from which on all was well
 	Why       string  `json:"why,omitempty"` // it did not
 }
 
@@ -198,17 +198,17 @@ func (t *Timeline) Recovery(first, last time.Duration) Recovery {
 	defer t.mu.Unlock()
 	var before slot
 	before.latency = hdrhistogram.New(lowest, highest, slotDigits)
-	seen, end, why := false, last, ""
+	seen, well, why := false, last, ""
 	for i, s := range t.slots {
 		at := time.Duration(i) * t.step
 		switch {
 		case at+t.step <= first:
 			before.add(s)
 		case at >= last && s.answers+s.sent > 0:
-			seen, why = true, s.sick(before.moment(0))
-			if why != "" {
-				end = at + t.step
+			if !seen || why != "" {
+				well = at
 			}
+			seen, why = true, s.sick(before.moment(0))
 		}
 	}
 	switch {
@@ -217,7 +217,7 @@ func (t *Timeline) Recovery(first, last time.Duration) Recovery {
 	case why != "":
 		return Recovery{Why: fmt.Sprintf("at the end %s", why)}
 	}
-	return Recovery{Recovered: true, After: ms(end - last)}
+	return Recovery{Recovered: true, After: ms(well - last)}
 }
 
 // sick says by what a slot is worse than those before the faults, "" by nothing.
