@@ -142,7 +142,7 @@ func (a *app) root() *cobra.Command {
 	fs.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress on stderr")
 	fs.StringVar(&a.flags.color, "color", colorAuto, "`when` to colour: auto, always, never")
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorModes(), cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.runVerb(), a.listVerb(), a.explainVerb(), a.selftestVerb(), a.checkVerb(), a.reportVerb(), a.providerVerb(), a.initVerb(), a.exploreVerb(), a.replayVerb(), a.loadVerb(), a.versionVerb(), a.completionVerb())
+	root.AddCommand(a.runVerb(), a.listVerb(), a.explainVerb(), a.selftestVerb(), a.checkVerb(), a.reportVerb(), a.providerVerb(), a.initVerb(), a.exploreVerb(), a.replayVerb(), a.loadVerb(), a.mergeVerb(), a.versionVerb(), a.completionVerb())
 	root.SetHelpCommand(a.helpVerb())
 	a.callBy(root)
 	return root

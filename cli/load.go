@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/idemrace/idemrace/config"
 	"github.com/idemrace/idemrace/impl"
@@ -27,7 +29,8 @@ type loadFlags struct {
 	requests, seed            int64
 	plan                      load.Plan
 	compare                   bool
-	form, output              string
+	out                       loadOutput
+	shard                     shardFlags
 	target                    targetFlags
 	store                     storeFlags
 	coordinator               coordinatorFlags
@@ -46,6 +49,8 @@ func (a *app) loadVerb() *cobra.Command {
 			"worker. Coordinators are then loaded only if --impl names them.\n\n" +
 			"--compare also loads the floor: the same commands by the same client, without a\n" +
 			"coordinator, so that what correctness costs is a ratio of one run.\n\n" +
+			"Several machines load one target together: each sends a --shard of the plan and writes\n" +
+			"--format json, and idemrace merge joins them. With --shared-keys they race each other.\n\n" +
 			"Thresholds are of double_charges, p50, p90, p99, p99.9, max, late, dropped, errors and\n" +
 			"rate: one that is crossed is exit 1. A target that cannot be loaded is exit 4.",
 		Example: "  idemrace load --impl wait --rate 500 --for 30s\n" +
@@ -73,6 +78,23 @@ func (a *app) loadVerb() *cobra.Command {
 	fs.Int64Var(&f.requests, "requests", 0, "at most so many; 0: no bound")
 	fs.Int64Var(&f.seed, "seed", defaultSeed, "seed of the plan")
 	fs.DurationVar(&f.takes, "provider", 5*time.Millisecond, "how long the provider takes for a charge")
+	f.addKeys(fs)
+	fs.StringSliceVar(&f.faults, "fault", nil, "a disturbance at a time: `KIND@AT+FOR`; repeatable; kinds "+strings.Join(runner.LoadFaults(), ", "))
+	fs.StringSliceVar(&f.thresholds, "threshold", nil, "what must hold: `METRIC<VALUE`, e.g. 'p99<50ms'")
+	fs.BoolVar(&f.compare, "compare", false, "load the floor too, and say the ratios")
+	fs.StringVar(&f.out.form, "format", "table", "`format`: table, json")
+	fs.StringVarP(&f.out.output, "output", "o", "", "write to this `file` instead of stdout")
+	fs.StringVar(&f.out.log, "hlog", "", "write a log of HdrHistogram to this `file`, a line for each moment")
+	f.shard.add(cmd)
+	f.target.addServices(cmd, "load")
+	f.store.add(cmd)
+	f.coordinator.add(cmd)
+	complete(cmd, "impl", a.implNames)
+	return cmd
+}
+
+// addKeys adds what says which keys come again, and how.
+func (f *loadFlags) addKeys(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.plan.Duplicates, "duplicates", 0.2, "share of keys that come again")
 	fs.IntVar(&f.plan.FanOut, "fan-out", 1, "how often such a key comes again")
 	fs.Float64Var(&f.plan.JustAfter, "just-after", 0.2, "share of duplicates that come just after; the others come in flight")
@@ -82,16 +104,6 @@ func (a *app) loadVerb() *cobra.Command {
 	fs.Float64Var(&f.plan.HotShare, "hot", 0.1, "share of requests for hot keys")
 	fs.Float64Var(&f.plan.Payloads, "payloads", 0, "share of duplicates with another amount")
 	fs.Float64Var(&f.plan.Aborts, "aborts", 0, "share of clients that leave")
-	fs.StringSliceVar(&f.faults, "fault", nil, "a disturbance at a time: `KIND@AT+FOR`; repeatable; kinds "+strings.Join(runner.LoadFaults(), ", "))
-	fs.StringSliceVar(&f.thresholds, "threshold", nil, "what must hold: `METRIC<VALUE`, e.g. 'p99<50ms'")
-	fs.BoolVar(&f.compare, "compare", false, "load the floor too, and say the ratios")
-	fs.StringVar(&f.form, "format", "table", "`format`: table, json")
-	fs.StringVarP(&f.output, "output", "o", "", "write to this `file` instead of stdout")
-	f.target.addServices(cmd, "load")
-	f.store.add(cmd)
-	f.coordinator.add(cmd)
-	complete(cmd, "impl", a.implNames)
-	return cmd
 }
 
 func (a *app) load(ctx context.Context, f loadFlags) error {
@@ -105,9 +117,13 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 	}
 	defer func() { _ = b.Close() }()
 	w.common.Backend = b
-	var reports []runner.LoadReport
-	for _, load := range w.loads(a) {
-		r, err := load(ctx)
+	if why := w.unshardable(f, b.Kind()); why != "" {
+		return usage("%s", why)
+	}
+	doc := load.Document{Schema: load.Schema, Tool: load.Tool{Version: toolVersion(), Go: runtime.Version()}, Started: started(w.common.Plan), Store: b.Kind(), Loads: []load.Report{}}
+	doc.Plan, doc.Shard = w.common.Plan.Doc()
+	for _, one := range w.loads(a) {
+		r, err := one(ctx)
 		switch {
 		case errors.Is(err, runner.ErrFault):
 			return about("fault", err)
@@ -115,13 +131,21 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 			return err
 		}
 		if err == nil {
-			reports = append(reports, r)
+			doc.Loads = append(doc.Loads, r)
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return a.loadEnd(ctx, f, reports, w.limits)
+	return a.loadEnd(ctx, f.out, doc, w.limits)
+}
+
+// started is when a load begins: now, or when it was agreed on.
+func started(p load.Plan) time.Time {
+	if p.Begin.IsZero() {
+		return time.Now().UTC()
+	}
+	return p.Begin.UTC()
 }
 
 // loadWork is what a command line asks for.
@@ -135,9 +159,10 @@ type loadWork struct {
 // loadWork refuses what it must before anything is opened.
 func (a *app) loadWork(f loadFlags) (w loadWork, err error) {
 	w.common = runner.LoadConfig{Coordinator: f.coordinator.config(), Takes: f.takes}
-	if w.common.Plan, err = f.wanted(); err != nil {
+	if w.common.Plan, err = f.wanted(a); err != nil {
 		return w, err
 	}
+	w.common.Coordinator.Retention = f.shard.keep(f.coordinator.retention, w.common.Plan.For)
 	if len(f.impls) > 0 {
 		if w.entries, err = a.pickTargets(f.impls); err != nil {
 			return w, err
@@ -168,9 +193,9 @@ func (a *app) loadWork(f loadFlags) (w loadWork, err error) {
 }
 
 // loads are the loads to run, one after the other.
-func (w loadWork) loads(a *app) (all []func(context.Context) (runner.LoadReport, error)) {
+func (w loadWork) loads(a *app) (all []func(context.Context) (load.Report, error)) {
 	for _, e := range w.entries {
-		all = append(all, func(ctx context.Context) (runner.LoadReport, error) {
+		all = append(all, func(ctx context.Context) (load.Report, error) {
 			cfg := w.common
 			cfg.Entry = e
 			return a.loadOne(ctx, cmp.Or(e.Name, runner.Floor), cfg, runner.Load)
@@ -178,8 +203,8 @@ func (w loadWork) loads(a *app) (all []func(context.Context) (runner.LoadReport,
 	}
 	for _, t := range w.services.Targets {
 		svc := runner.ServiceConfig{Service: t, Dir: w.services.Dir, Environ: a.environ(), Hide: hiding(w.common.Backend, w.services.Secrets), Backend: w.common.Backend}
-		all = append(all, func(ctx context.Context) (runner.LoadReport, error) {
-			return a.loadOne(ctx, t.Name, w.common, func(ctx context.Context, cfg runner.LoadConfig) (runner.LoadReport, error) {
+		all = append(all, func(ctx context.Context) (load.Report, error) {
+			return a.loadOne(ctx, t.Name, w.common, func(ctx context.Context, cfg runner.LoadConfig) (load.Report, error) {
 				return runner.LoadService(ctx, svc, cfg)
 			})
 		})
@@ -187,16 +212,19 @@ func (w loadWork) loads(a *app) (all []func(context.Context) (runner.LoadReport,
 	return all
 }
 
-func (f loadFlags) wanted() (load.Plan, error) {
+func (f loadFlags) wanted(a *app) (load.Plan, error) {
 	pace, err := f.pace()
 	if err != nil {
 		return load.Plan{}, err
 	}
-	if f.form != "table" && f.form != "json" {
-		return load.Plan{}, about("format", unknown("format", f.form, []string{"table", "json"}, "idemrace load --help"))
+	if err := loadFormat(f.out.form); err != nil {
+		return load.Plan{}, err
 	}
 	p := f.plan
 	p.Seed, p.Pace, p.For, p.Requests = f.seed, pace, f.span, f.requests
+	if err := f.shard.apply(&p, a); err != nil {
+		return p, err
+	}
 	if err := p.Check(); err != nil {
 		return p, usage("%v; see idemrace load --help", err)
 	}
@@ -204,7 +232,7 @@ func (f loadFlags) wanted() (load.Plan, error) {
 }
 
 // loadOne loads one target, and shows how far it is.
-func (a *app) loadOne(ctx context.Context, name string, cfg runner.LoadConfig, run func(context.Context, runner.LoadConfig) (runner.LoadReport, error)) (runner.LoadReport, error) {
+func (a *app) loadOne(ctx context.Context, name string, cfg runner.LoadConfig, run func(context.Context, runner.LoadConfig) (load.Report, error)) (load.Report, error) {
 	p := a.progress()
 	defer p.clear()
 	p.doing(name + ": getting ready")
@@ -213,16 +241,12 @@ func (a *app) loadOne(ctx context.Context, name string, cfg runner.LoadConfig, r
 	return run(ctx, cfg)
 }
 
-func (a *app) loadEnd(ctx context.Context, f loadFlags, reports []runner.LoadReport, limits []threshold) error {
-	text, err := drawLoad(reports, f)
-	if err == nil {
-		err = a.put(f.output, text)
-	}
-	if err != nil {
+func (a *app) loadEnd(ctx context.Context, out loadOutput, doc load.Document, limits []threshold) error {
+	if err := a.write(out, doc); err != nil {
 		return err
 	}
 	var crossed, trouble []string
-	for _, r := range reports {
+	for _, r := range doc.Loads {
 		if r.Trouble != "" {
 			trouble = append(trouble, r.Target+": "+r.Trouble)
 		}

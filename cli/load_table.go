@@ -11,16 +11,16 @@ import (
 
 	"github.com/idemrace/idemrace/load"
 	"github.com/idemrace/idemrace/report"
-	"github.com/idemrace/idemrace/runner"
 )
 
 // drawLoad is a table, a row for each target; then what each one answered, when what
 // happened, and findings.
-func drawLoad(reports []runner.LoadReport, f loadFlags) ([]byte, error) {
-	if f.form == "json" {
-		text, err := json.MarshalIndent(reports, "", "  ")
+func drawLoad(d load.Document, form string) ([]byte, error) {
+	if form == "json" {
+		text, err := json.MarshalIndent(d, "", "  ")
 		return append(text, '\n'), err
 	}
+	reports := d.Loads
 	rows := [][]string{{"TARGET", "SENT", "PER SECOND", "P50", "P90", "P99", "P99.9", "MAX", "LATE", "DROPPED", "STORE COMMANDS", "CPU", "DOUBLE CHARGES"}}
 	for _, r := range reports {
 		rows = append(rows, loadRow(r))
@@ -30,6 +30,12 @@ func drawLoad(reports []runner.LoadReport, f loadFlags) ([]byte, error) {
 		return nil, err
 	}
 	b.WriteString("Store commands and CPU (of idemrace itself) are per request.\n")
+	switch {
+	case d.Merged > 0:
+		fmt.Fprintf(&b, "Of %d shards; rates are of the time that the longest took.\n", d.Merged)
+	case d.Shard != nil:
+		fmt.Fprintf(&b, "Shard %d of %d of the plan.\n", d.Shard.Index, d.Shard.Of)
+	}
 	for _, r := range reports {
 		if err := loadDetails(&b, r); err != nil {
 			return nil, err
@@ -38,7 +44,7 @@ func drawLoad(reports []runner.LoadReport, f loadFlags) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func loadRow(r runner.LoadReport) []string {
+func loadRow(r load.Report) []string {
 	at := func(q float64) string {
 		return rounded(time.Duration(r.Latency.ValueAtQuantile(q)) * time.Microsecond).String()
 	}
@@ -47,21 +53,21 @@ func loadRow(r runner.LoadReport) []string {
 }
 
 // commandsOf is the commands per request; "-" where nobody could count them.
-func commandsOf(r runner.LoadReport) string {
+func commandsOf(r load.Report) string {
 	if r.Sent == 0 || r.Commands == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%.2f", float64(r.Commands)/float64(r.Sent))
 }
 
-func perRequest(r runner.LoadReport) string {
+func perRequest(r load.Report) string {
 	if r.Sent == 0 {
 		return "-"
 	}
 	return (r.CPU / time.Duration(r.Sent)).Round(time.Microsecond).String()
 }
 
-func answersOf(r runner.LoadReport) string {
+func answersOf(r load.Report) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(r.Verdicts.Answers)) {
 		words = append(words, fmt.Sprintf("%s %d", name, r.Verdicts.Answers[name]))
@@ -70,10 +76,13 @@ func answersOf(r runner.LoadReport) string {
 }
 
 // loadDetails are what a row has no room for.
-func loadDetails(b *bytes.Buffer, r runner.LoadReport) error {
+func loadDetails(b *bytes.Buffer, r load.Report) error {
 	fmt.Fprintf(b, "\n%s: %s\n", targetOf(r), answersOf(r))
 	if r.Note != "" {
 		fmt.Fprintf(b, "  note: %s\n", r.Note)
+	}
+	if n := len(r.Verdicts.Shared); n > 0 {
+		fmt.Fprintf(b, "  %s other shards send too; idemrace merge judges them\n", count(n, "key"))
 	}
 	loadFindings(b, r)
 	if err := loadTimeline(b, r); err != nil {
@@ -89,35 +98,40 @@ func loadDetails(b *bytes.Buffer, r runner.LoadReport) error {
 	return nil
 }
 
-func targetOf(r runner.LoadReport) string {
+func targetOf(r load.Report) string {
 	if r.Workers == 0 {
 		return r.Target
 	}
 	return fmt.Sprintf("%s (%s)", r.Target, count(r.Workers, "worker"))
 }
 
-func loadFindings(b *bytes.Buffer, r runner.LoadReport) {
+func loadFindings(b *bytes.Buffer, r load.Report) {
 	for _, name := range slices.Sorted(maps.Keys(r.Verdicts.Violated)) {
 		fmt.Fprintf(b, "  %s: %s: %s", r.Target, name, count(int(r.Verdicts.Violated[name]), "key"))
 		i := slices.IndexFunc(r.Verdicts.Findings, func(f load.Finding) bool { return f.Invariant == name })
 		if i >= 0 {
 			first := r.Verdicts.Findings[i]
-			fmt.Fprintf(b, "; the first at %.0f ms: %s", first.At, first.Because)
+			if first.At > 0 { // shards have no common word on when
+				fmt.Fprintf(b, "; the first at %.0f ms", first.At)
+			}
+			fmt.Fprintf(b, ": %s", first.Because)
 		}
 		b.WriteByte('\n')
 	}
 }
 
-// loadTimeline is a row for each moment, with the faults that acted in it.
-func loadTimeline(b *bytes.Buffer, r runner.LoadReport) error {
-	if len(r.Moments) == 0 {
+// loadTimeline is a row for each moment, with the faults that acted in it. Where there
+// were none, and nothing was violated, one moment is like the others.
+func loadTimeline(b *bytes.Buffer, r load.Report) error {
+	if r.Timeline == nil || len(r.Faults) == 0 && len(r.Verdicts.Violated) == 0 {
 		return nil
 	}
+	moments := r.Timeline.Moments()
 	rows := [][]string{{"  AT", "SENT", "ANSWERED", "P99", "ERRORS", "DOUBLE CHARGES", "FAULTS"}}
-	for i, m := range r.Moments {
+	for i, m := range moments {
 		end := r.Took.Seconds() * 1000
-		if i+1 < len(r.Moments) {
-			end = r.Moments[i+1].At
+		if i+1 < len(moments) {
+			end = moments[i+1].At
 		}
 		p99 := "-"
 		if m.Answered > 0 {
@@ -135,7 +149,7 @@ func loadTimeline(b *bytes.Buffer, r runner.LoadReport) error {
 }
 
 // faultsIn names the faults that acted in a time, in milliseconds.
-func faultsIn(all []runner.FaultSeen, from, to float64) string {
+func faultsIn(all []load.FaultSeen, from, to float64) string {
 	var names []string
 	for _, f := range all {
 		kind, _, _ := strings.Cut(f.Fault, "@")

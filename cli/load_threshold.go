@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/idemrace/idemrace/runner"
+	"github.com/idemrace/idemrace/load"
 )
 
 // threshold is METRIC, a comparison and a value, as in k6.
@@ -53,7 +53,7 @@ func parseThreshold(text string) (threshold, bool) {
 }
 
 // of is the metric's value: milliseconds for times.
-func (t threshold) of(r runner.LoadReport) float64 {
+func (t threshold) of(r load.Report) float64 {
 	switch t.metric {
 	case "double_charges":
 		return float64(r.Verdicts.Ledger.Doubles)
@@ -72,9 +72,9 @@ func (t threshold) of(r runner.LoadReport) float64 {
 	return float64(r.Latency.ValueAtQuantile(q)) / 1000
 }
 
-func (t threshold) value(r runner.LoadReport) string { return fmt.Sprintf("%g", t.of(r)) }
+func (t threshold) value(r load.Report) string { return fmt.Sprintf("%g", t.of(r)) }
 
-func (t threshold) holds(r runner.LoadReport) bool {
+func (t threshold) holds(r load.Report) bool {
 	v := t.of(r)
 	switch t.op {
 	case "<=":

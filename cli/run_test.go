@@ -24,8 +24,14 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], "__explore-admit") { // a child of explore's
 		os.Exit(cli.Run(context.Background(), cli.Config{Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Extra: dozing()}))
 	}
+	if os.Getenv(asProgram) != "" {
+		os.Exit(cli.Run(context.Background(), cli.Config{Args: os.Args[1:], Environ: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr}))
+	}
 	goleak.VerifyTestMain(m)
 }
+
+// asProgram in the environment makes this binary idemrace: processes are tested as such.
+const asProgram = "TEST_AS_IDEMRACE"
 
 // call runs one command with nothing from outside.
 func call(ctx context.Context, cfg cli.Config, args ...string) (code int, out, said string) {

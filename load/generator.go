@@ -85,7 +85,13 @@ type run struct {
 // Run sends the whole plan, waits for the answers and judges. When ctx ends it
 // sends no more, and waits for those that are in flight.
 func (g *Generator) Run(ctx context.Context) Result {
+	if wait := time.Until(g.Plan.Begin); wait > 0 && !g.Plan.Begin.IsZero() {
+		pause(ctx, wait)
+	}
 	r := &run{Generator: g, start: time.Now()}
+	if !g.Plan.Begin.IsZero() {
+		r.start = g.Plan.Begin // who begins late sends late, and says so
+	}
 	r.result.Latency = hdrhistogram.New(lowest, highest, digits)
 	r.result.Lateness = hdrhistogram.New(lowest, highest, digits)
 	r.Timeline.begin(r.start)

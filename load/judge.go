@@ -46,6 +46,7 @@ type Judge struct {
 
 	mu       sync.Mutex
 	open     map[int64]*key
+	later    []SharedRef // what only all shards together can judge
 	findings []Finding
 	counts   map[string]int64 // findings by invariant
 	answers  map[string]int64 // replies by answer
@@ -61,6 +62,8 @@ type key struct {
 	waiting  int
 	final    bool // its last planned request has been sent
 	hot      bool
+	shared   bool // other shards send the key, too
+	differs  bool // two successes named different charges
 	ok       bool
 	unknown  bool
 	told     map[string]bool // invariants found already
@@ -83,7 +86,7 @@ func (j *Judge) Sent(r Request) {
 	defer j.mu.Unlock()
 	k := j.open[r.Ref]
 	if k == nil {
-		k = &key{hot: r.Hot}
+		k = &key{hot: r.Hot, shared: r.Shared}
 		j.open[r.Ref] = k
 	}
 	k.waiting++
@@ -134,6 +137,7 @@ func (j *Judge) success(k *key, r Request, a Reply) {
 	case *mine == "":
 		*mine = a.Charge
 	case *mine != a.Charge:
+		k.differs = true
 		j.found(k, r.Ref, "answer/replay-equal", fmt.Sprintf("one request was answered %s, and request %d, with the same key and payload, %s", *mine, r.N, a.Charge))
 	}
 	if *others != "" {
@@ -143,6 +147,11 @@ func (j *Judge) success(k *key, r Request, a Reply) {
 
 // settle is the end of a key: all that was planned is answered.
 func (j *Judge) settle(ref int64, k *key) {
+	delete(j.open, ref)
+	if k.shared {
+		j.shared(ref, k)
+		return
+	}
 	n := j.ledger.Of(2*ref) + j.ledger.Of(2*ref+1)
 	switch {
 	case k.ok && n == 0:
@@ -155,11 +164,10 @@ func (j *Judge) settle(ref int64, k *key) {
 	} else if k.unknown {
 		j.unknown++
 	}
-	delete(j.open, ref)
 }
 
 func (j *Judge) found(k *key, ref int64, invariant, because string) {
-	if k.told[invariant] {
+	if k.told[invariant] || k.shared {
 		return
 	}
 	if k.told == nil {
@@ -182,6 +190,9 @@ type Verdicts struct {
 	Unknown   int64            `json:"refs_unknown"` // no success, and nobody knows whether it was charged
 	Open      int              `json:"keys_open"`    // not final when the load ended
 	Ledger    Totals           `json:"ledger"`
+	// Shared are the refs that other shards send, too. They are in the ledger and among
+	// the answers, and in nothing else: merge judges them.
+	Shared []SharedRef `json:"shared_refs,omitempty"`
 }
 
 // End settles what is still open and reconciles: charges are distinct refs that
@@ -198,14 +209,15 @@ func (j *Judge) End() Verdicts {
 		j.settle(ref, k)
 	}
 	totals := j.ledger.Totals()
-	j.late(totals)
-	return Verdicts{Findings: j.findings, Violated: j.counts, Answers: j.answers, Succeeded: j.ok, Unknown: j.unknown, Open: open, Ledger: totals}
+	refs, doubles := j.sharedRefs()
+	j.late(totals.Doubles - doubles)
+	return Verdicts{Findings: j.findings, Violated: j.counts, Answers: j.answers, Succeeded: j.ok, Unknown: j.unknown, Open: open, Ledger: totals, Shared: refs}
 }
 
 // late: refs that were charged again after their last answer, when they had been
 // judged and forgotten. The ledger has them all.
-func (j *Judge) late(t Totals) {
-	more := t.Doubles - j.counts[atMostOnce]
+func (j *Judge) late(doubles int64) {
+	more := doubles - j.counts[atMostOnce]
 	if more <= 0 {
 		return
 	}

@@ -92,12 +92,42 @@ func TestShardsAreAllOfThePlan(t *testing.T) {
 		for i := range 4 {
 			p := plan(Constant(1000), 2000)
 			p.Shard, p.Shards, p.SharedKeys = i, 4, shared
-			parts = append(parts, requests(p)...)
+			mine := requests(p)
+			lasts(t, mine)
+			parts = append(parts, mine...)
+		}
+		for i := range parts { // what a shard knows besides
+			parts[i].Shared, parts[i].Last = false, false
+		}
+		for i := range whole {
+			whole[i].Last = false
 		}
 		slices.SortFunc(parts, func(a, b Request) int { return int(a.N - b.N) })
 		if !slices.Equal(whole, parts) {
 			t.Errorf("shared keys %v: four shards are not the plan", shared)
 		}
+	}
+}
+
+// lasts: of each key exactly the last request says so, or the key is forgotten too soon,
+// or never.
+func lasts(t *testing.T, all []Request) {
+	t.Helper()
+	last := map[int64]bool{}
+	for _, r := range all {
+		if last[r.Ref] {
+			t.Fatalf("request %d comes after its key's last", r.N)
+		}
+		last[r.Ref] = r.Last
+	}
+	open := 0
+	for _, done := range last {
+		if !done {
+			open++
+		}
+	}
+	if open > len(last)/20 { // the plan ended before their duplicates
+		t.Errorf("%d of %d keys have no last request", open, len(last))
 	}
 }
 

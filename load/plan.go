@@ -41,10 +41,16 @@ type Plan struct {
 	Payloads float64 // of duplicates that come with another amount
 	Aborts   float64 // of requests whose client leaves within Window
 
-	// Shard of Shards: a disjoint part of the plan, or with SharedKeys a part of the
-	// same keys' requests, so that the shards race each other. 0 of 0 means all.
+	// Shard of Shards, counted from 0: the keys that fall to it with all their requests,
+	// or with SharedKeys a part of each key's requests, the duplicates going to the shards
+	// after the first one's in turn, so that the shards race each other. 0 of 0 means all.
 	Shard, Shards int
 	SharedKeys    bool
+	// Begin is when an open pace begins; zero: at once. Shards begin together.
+	Begin time.Time
+	// Run is in the names of keys of shards that share them: alike in all shards, and new
+	// in each run.
+	Run string
 }
 
 // Defaults of a Plan.
@@ -62,9 +68,11 @@ type Request struct {
 	Rival bool          // the key comes with another payload too, in this request or in one of its duplicates
 	Copy  int           // 0: the key's first request; 1, 2, …: its duplicates
 	Hot   bool
-	First bool          // nobody has sent that key before
-	Last  bool          // nobody will send that key again
-	Leave time.Duration // the client leaves after this; 0: it stays
+	// Shared: other shards send this key, too.
+	Shared bool
+	First  bool          // nobody has sent that key before
+	Last   bool          // nobody will send that key again
+	Leave  time.Duration // the client leaves after this; 0: it stays
 }
 
 // Entry is where the ledger counts the request's charges: a key's other payload is
@@ -85,6 +93,8 @@ func (p Plan) Check() error {
 		return fmt.Errorf("load: a plan needs an end: a time or a number of requests")
 	case p.FanOut < 0, p.Hot < 0, p.Requests < 0, p.For < 0:
 		return fmt.Errorf("load: a number is negative")
+	case p.Shards > 1 && p.Pace.Closed() > 0:
+		return fmt.Errorf("load: a closed pace goes by its answers, so that shards have no common plan; give a rate")
 	case p.Shards > 0 && (p.Shard < 0 || p.Shard >= p.Shards):
 		return fmt.Errorf("load: shard %d of %d: shards are counted from 0", p.Shard, p.Shards)
 	}
@@ -139,7 +149,7 @@ func (s *Stream) mine(r Request) bool {
 	case s.p.Shards <= 1:
 		return true
 	case s.p.SharedKeys:
-		return r.N%int64(s.p.Shards) == int64(s.p.Shard)
+		return s.p.shardOf(r.Ref, r.Copy) == s.p.Shard
 	}
 	return r.Ref%int64(s.p.Shards) == int64(s.p.Shard)
 }
@@ -170,7 +180,7 @@ func (s *Stream) pick(at time.Duration) Request {
 		ref := int64(s.zipf.Uint64()) + 1
 		n := s.hot[ref]
 		s.hot[ref]++
-		return Request{Ref: ref, Hot: true, First: n == 0, Copy: n}
+		return Request{Ref: ref, Hot: true, First: n == 0, Copy: n, Shared: s.p.shares()}
 	}
 	s.refs++
 	r := Request{Ref: s.refs, First: true, Last: true}
@@ -190,10 +200,34 @@ func (s *Stream) duplicate(at time.Duration, r *Request) {
 		r.Rival = r.Rival || copies[i].Other
 	}
 	slices.SortFunc(copies, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
+	r.Shared = s.p.shares()
 	for i, d := range copies {
-		d.Copy, d.Last, d.Rival = i+1, i == fan-1, r.Rival
+		d.Copy, d.Last, d.Rival, d.Shared = i+1, i == fan-1, r.Rival, r.Shared
+		if d.Shared { // the last that this shard sends
+			d.Last = i+s.p.Shards >= fan
+		}
 		heap.Push(&s.due, d)
 	}
+	if r.Shared {
+		r.Last = fan < s.p.Shards // no duplicate comes back to its shard
+	}
+}
+
+// shares: keys may be sent by several shards.
+func (p Plan) shares() bool { return p.SharedKeys && p.Shards > 1 }
+
+// ShardName tells what one of several shards makes from what others make; "" for a
+// whole plan.
+func (p Plan) ShardName() string {
+	if p.Shards < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d-", p.Shard)
+}
+
+// shardOf is who sends a request, where keys are shared.
+func (p Plan) shardOf(ref int64, copy int) int {
+	return int((ref + int64(copy)) % int64(p.Shards))
 }
 
 func (s *Stream) delay() time.Duration {

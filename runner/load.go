@@ -2,10 +2,8 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -40,23 +38,9 @@ type LoadConfig struct {
 	Progress    func(load.Snapshot)
 }
 
-// LoadReport is what a load has shown of one target.
-type LoadReport struct {
-	load.Result
-	Target   string
-	Workers  int           // of a service; 0: a coordinator of this process
-	Commands int           // store commands
-	CPU      time.Duration // of this process, load included
-	Moments  []load.Moment // what happened when
-	Faults   []FaultSeen
-	Recovery *load.Recovery // nil without faults
-	Note     string         // what limits what the load can show
-	Trouble  string         // why the target, or a fault, could not do its part
-}
-
 // tell adds what happened when.
-func (r *LoadReport) tell(t *load.Timeline, seen []FaultSeen) {
-	r.Moments, r.Faults, r.Recovery = t.Moments(), seen, recovery(t, seen)
+func tell(r *load.Report, t *load.Timeline, seen []load.FaultSeen) {
+	r.Timeline, r.Faults, r.Recovery = t, seen, recovery(t, seen)
 	for _, s := range seen {
 		if s.Error != "" && r.Trouble == "" {
 			r.Trouble = s.Fault + ": " + s.Error
@@ -66,23 +50,23 @@ func (r *LoadReport) tell(t *load.Timeline, seen []FaultSeen) {
 
 // Load runs a plan against a coordinator, in a store of its own prefix, which is
 // emptied at the end.
-func Load(ctx context.Context, cfg LoadConfig) (LoadReport, error) {
+func Load(ctx context.Context, cfg LoadConfig) (load.Report, error) {
 	l := &loading{cfg: cfg}
 	if err := l.unfaultable(); err != nil {
-		return LoadReport{}, err
+		return load.Report{}, err
 	}
 	t := load.NewTimeline(load.StepFor(cfg.Plan.For))
-	l.till = &till{takes: cfg.Takes, ledger: load.NewLedger(t.Charged)}
+	l.till = &till{takes: cfg.Takes, shard: cfg.Plan.ShardName(), ledger: load.NewLedger(t.Charged)}
 	if err := l.open(); err != nil {
-		return LoadReport{}, errors.Join(err, l.close())
+		return load.Report{}, errors.Join(err, l.close())
 	}
 	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: t, Progress: cfg.Progress, Every: time.Second}
 	faults := disturb(ctx, time.Now(), cfg.Faults, l)
 	before := cpu()
-	r := LoadReport{Result: g.Run(ctx), Target: l.name()}
+	r := load.Report{Result: g.Run(ctx), Target: l.name()}
 	r.CPU = cpu() - before
 	r.Commands = int(l.commands.Load())
-	r.tell(t, faults.end())
+	tell(&r, t, faults.end())
 	return r, l.close()
 }
 
@@ -113,7 +97,7 @@ func (l *loading) open() (err error) {
 	if b.DialAddr() == "" {
 		m := memstore.New(clock.Real{})
 		l.store, l.control = m, m
-	} else if err := l.openRedis(runPrefix()); err != nil {
+	} else if err := l.openRedis(l.prefix()); err != nil {
 		return err
 	}
 	if l.cfg.Entry.New == nil {
@@ -171,7 +155,7 @@ func (l *loading) close() error {
 		l.ends[i]()
 	}
 	var err error
-	if l.control != nil {
+	if l.control != nil && l.cfg.Plan.Run == "" {
 		ctx, cancel := context.WithTimeout(context.Background(), purgeLoad)
 		defer cancel()
 		_, err = l.control.Purge(ctx)
@@ -180,6 +164,15 @@ func (l *loading) close() error {
 		_ = l.closers[i]()
 	}
 	return err
+}
+
+// prefix is of this load, or of all shards that share its keys; they leave the records
+// to their retention, since one shard does not know when the last is done.
+func (l *loading) prefix() string {
+	if run := l.cfg.Plan.Run; run != "" {
+		return "idemrace:load:" + run + ":" + l.name() + ":"
+	}
+	return runPrefix()
 }
 
 // purgeLoad is how long deleting a load's records may take: there may be millions.
@@ -289,16 +282,4 @@ func cpu() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// MarshalJSON is the report as a document: figures in milliseconds, and the
-// percentiles that people ask for.
-func (r LoadReport) MarshalJSON() ([]byte, error) {
-	q := func(p float64) float64 { return float64(r.Latency.ValueAtQuantile(p)) / 1000 }
-	return json.Marshal(map[string]any{
-		"target": r.Target, "sent": r.Sent, "dropped": r.Dropped, "late": r.Late, "took_ms": ms(r.Took), "interrupted": r.Interrupted,
-		"per_second": float64(r.Sent) / r.Took.Seconds(), "store_commands": r.Commands, "cpu_ms": ms(r.CPU), "go": runtime.Version(),
-		"latency_ms": map[string]float64{"p50": q(50), "p90": q(90), "p99": q(99), "p99.9": q(99.9), "max": float64(r.Latency.Max()) / 1000},
-		"verdicts":   r.Verdicts, "workers": r.Workers, "timeline": r.Moments, "faults": r.Faults, "recovery": r.Recovery, "note": r.Note, "trouble": r.Trouble,
-	})
 }

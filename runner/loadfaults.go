@@ -69,14 +69,6 @@ func ParseLoadFault(text string) (LoadFault, error) {
 	return f, nil
 }
 
-// FaultSeen is a fault as it was made.
-type FaultSeen struct {
-	Fault string  `json:"fault"` // as it was asked for
-	Began float64 `json:"began_ms"`
-	Ended float64 `json:"ended_ms"`        // all was undone: a killed worker was ready again
-	Error string  `json:"error,omitempty"` // it could not be made, or not undone
-}
-
 // faultable is what faults are made in.
 type faultable interface {
 	// begin makes a fault, and returns what undoes it.
@@ -89,7 +81,7 @@ type faulting struct {
 	going sync.WaitGroup
 
 	mu   sync.Mutex
-	seen []FaultSeen
+	seen []load.FaultSeen
 }
 
 func disturb(ctx context.Context, start time.Time, faults []LoadFault, in faultable) *faulting {
@@ -106,7 +98,7 @@ func (d *faulting) make(ctx context.Context, start time.Time, f LoadFault, in fa
 	if real.Sleep(ctx, time.Until(start.Add(f.At))) != nil {
 		return
 	}
-	seen := FaultSeen{Fault: f.String(), Began: ms(time.Since(start))}
+	seen := load.FaultSeen{Fault: f.String(), Began: ms(time.Since(start))}
 	end, err := in.begin(f)
 	if err == nil {
 		_ = real.Sleep(ctx, time.Until(start.Add(f.At+f.For)))
@@ -124,15 +116,15 @@ func (d *faulting) make(ctx context.Context, start time.Time, f LoadFault, in fa
 }
 
 // end undoes what still acts, and lists what there was, in order.
-func (d *faulting) end() []FaultSeen {
+func (d *faulting) end() []load.FaultSeen {
 	d.stop()
 	d.going.Wait()
-	slices.SortFunc(d.seen, func(a, b FaultSeen) int { return int(a.Began - b.Began) })
+	slices.SortFunc(d.seen, func(a, b load.FaultSeen) int { return int(a.Began - b.Began) })
 	return d.seen
 }
 
 // recovery is nil if there was no fault.
-func recovery(t *load.Timeline, seen []FaultSeen) *load.Recovery {
+func recovery(t *load.Timeline, seen []load.FaultSeen) *load.Recovery {
 	if len(seen) == 0 {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 // held; this one counts, so that its memory stays flat.
 type till struct {
 	takes   time.Duration
+	shard   string // in the names of charges: two shards' are not one
 	ledger  *load.Ledger
 	charges atomic.Int64
 	slow    atomic.Int32 // faults that make it slow
@@ -49,7 +50,7 @@ func (t *till) charge(ctx context.Context, entry int64) (id string, err error) {
 		return "", fakeprovider.ErrDeclined
 	}
 	t.ledger.Charge(entry)
-	return "ch_" + strconv.FormatInt(t.charges.Add(1), 10), nil
+	return "ch_" + t.shard + strconv.FormatInt(t.charges.Add(1), 10), nil
 }
 
 // begin makes a fault that is the provider's; ok is false for others.

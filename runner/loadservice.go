@@ -17,7 +17,7 @@ import (
 // LoadService starts a service as OpenService does, runs a plan against it, and ends
 // it. Errors that wrap ErrTarget say why it could not be loaded, those that wrap
 // ErrFault which fault it cannot have.
-func LoadService(ctx context.Context, svc ServiceConfig, cfg LoadConfig) (r LoadReport, err error) {
+func LoadService(ctx context.Context, svc ServiceConfig, cfg LoadConfig) (r load.Report, err error) {
 	if why := unfit(svc); why != "" {
 		return r, fmt.Errorf("%w: %s: %s", ErrTarget, svc.Service.Name, why)
 	}
@@ -69,10 +69,10 @@ func (s *Service) underLoad(ctx context.Context, cfg LoadConfig) (*serviceLoad, 
 		return nil, fmt.Errorf("%w: %s: %w", ErrTarget, s.Name(), err)
 	}
 	l := &serviceLoad{svc: s, cfg: cfg, stream: stream, workers: s.crew.Names(), time: load.NewTimeline(load.StepFor(cfg.Plan.For))}
-	l.till = &till{takes: cfg.Takes, ledger: load.NewLedger(l.time.Charged)}
+	l.till = &till{takes: cfg.Takes, shard: cfg.Plan.ShardName(), ledger: load.NewLedger(l.time.Charged)}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
-	l.desk = &loadDesk{till: l.till, running: running, names: httptarget.NewNames(s.run, fmt.Sprint(s.cells.Add(1)), nil)}
+	l.desk = &loadDesk{till: l.till, running: running, names: s.namesOf(cfg.Plan)}
 	if s.amounts != nil {
 		l.desk.base = s.amounts.Last()
 	}
@@ -81,6 +81,14 @@ func (s *Service) underLoad(ctx context.Context, cfg LoadConfig) (*serviceLoad, 
 	}
 	s.desk.serve(l.desk)
 	return l, nil
+}
+
+// namesOf are the load's own, or those of all shards that share its keys.
+func (s *Service) namesOf(p load.Plan) *httptarget.Names {
+	if p.Run != "" {
+		return httptarget.NewNames(p.Run, "1", nil)
+	}
+	return httptarget.NewNames(s.run, fmt.Sprint(s.cells.Add(1)), nil)
 }
 
 // unfaultable says why the service cannot have a fault, "" if it can.
@@ -97,15 +105,15 @@ func (s *Service) unfaultable(f LoadFault) string {
 }
 
 // run loads and reports.
-func (l *serviceLoad) run(ctx context.Context) LoadReport {
+func (l *serviceLoad) run(ctx context.Context) load.Report {
 	s := l.svc
 	g := load.Generator{Plan: l.cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: l.time,
 		Progress: l.cfg.Progress, Every: time.Second, Settle: func() { l.settle(ctx) }}
 	faults := disturb(ctx, time.Now(), l.cfg.Faults, l)
 	before, commands := cpu(), l.commands()
-	r := LoadReport{Result: g.Run(ctx), Target: s.Name(), Workers: len(l.workers)}
+	r := load.Report{Result: g.Run(ctx), Target: s.Name(), Workers: len(l.workers)}
 	r.CPU, r.Commands = cpu()-before, l.commands()-commands
-	r.tell(l.time, faults.end())
+	tell(&r, l.time, faults.end())
 	if s.serialises {
 		r.Note = "a second key waits for the first, so that requests do not race"
 	}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/idemrace/idemrace/load"
+)
+
+// mergeFlags are the flags of merge.
+type mergeFlags struct {
+	thresholds        []string
+	form, output, log string
+}
+
+func (a *app) mergeVerb() *cobra.Command {
+	var f mergeFlags
+	cmd := &cobra.Command{
+		Use:   "merge FILE...",
+		Short: "Join the shards of one load",
+		Long: "merge joins what the shards of one load have written, in any order, as one load would\n" +
+			"have written it: counts are added, histograms merged, and the refs that several shards\n" +
+			"have sent are judged by all their ledgers. It refuses what is not the whole of one load.\n\n" + exitTable(),
+		Example: "  idemrace merge shard-*.json\n  idemrace merge shard-*.json --threshold double_charges==0 --format json -o load.json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return nil
+			}
+			return usage("merge takes the files that shards have written: idemrace load --shard 0/4 --format json -o shard-0.json")
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.merge(cmd.Context(), args, f) },
+	}
+	fs := cmd.Flags()
+	fs.StringSliceVar(&f.thresholds, "threshold", nil, "what must hold: `METRIC<VALUE`, as in load")
+	fs.StringVar(&f.form, "format", "table", "`format`: table, json")
+	fs.StringVarP(&f.output, "output", "o", "", "write to this `file` instead of stdout")
+	fs.StringVar(&f.log, "hlog", "", "write a log of HdrHistogram to this `file`")
+	complete(cmd, "format", loadFormats)
+	return cmd
+}
+
+func loadFormats() []string { return []string{"table", "json"} }
+
+func (a *app) merge(ctx context.Context, paths []string, f mergeFlags) error {
+	if err := loadFormat(f.form); err != nil {
+		return err
+	}
+	limits, err := thresholds(f.thresholds)
+	if err != nil {
+		return err
+	}
+	var docs []load.Document
+	for _, path := range paths {
+		d, err := readLoad(path)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, d)
+	}
+	all, err := load.MergeAll(docs, paths)
+	if err != nil {
+		return usage("%v", err)
+	}
+	return a.loadEnd(ctx, loadOutput{form: f.form, output: f.output, log: f.log}, all, limits)
+}
+
+func readLoad(path string) (load.Document, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return load.Document{}, usage("there is no %s; a shard writes it: idemrace load --shard 0/4 --format json -o %s", path, path)
+	}
+	if err != nil {
+		return load.Document{}, usage("%v", err)
+	}
+	defer func() { _ = file.Close() }()
+	d, err := load.Read(file, path)
+	if err != nil {
+		return d, usage("%v", err)
+	}
+	return d, nil
+}
+
+// loadFormat refuses what a load cannot be written in.
+func loadFormat(form string) error {
+	for _, known := range loadFormats() {
+		if form == known {
+			return nil
+		}
+	}
+	return about("format", unknown("format", form, loadFormats(), "idemrace load --help"))
+}
+
+// loadOutput says where a load is written, and as what.
+type loadOutput struct{ form, output, log string }
+
+// write writes a document, and its log if there is to be one.
+func (a *app) write(o loadOutput, d load.Document) error {
+	text, err := drawLoad(d, o.form)
+	if err == nil {
+		err = a.put(o.output, text)
+	}
+	if err != nil || o.log == "" {
+		return err
+	}
+	file, err := os.Create(o.log)
+	if err != nil {
+		return fmt.Errorf("--hlog: %w", err)
+	}
+	if err := errors.Join(load.WriteLog(file, d.Started, d.Loads), file.Close()); err != nil {
+		return fmt.Errorf("--hlog: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemrace/idemrace/cli"
+	"github.com/idemrace/idemrace/load"
+	"github.com/idemrace/idemrace/store/storetest"
+)
+
+// process starts idemrace as one, and returns what waits for its end.
+func process(t *testing.T, env []string, args ...string) (wait func()) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(append(os.Environ(), asProgram+"=yes"), env...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %v: %s", args, err, said.String())
+		}
+	}
+}
+
+func loaded(t *testing.T, path string) load.Report {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	d, err := load.Read(file, path)
+	if err != nil || len(d.Loads) != 1 {
+		t.Fatalf("%d loads, %v", len(d.Loads), err)
+	}
+	return d.Loads[0]
+}
+
+// Four processes with a shard each give the counts that one process gives: each with
+// keys of its own, and all racing for the same.
+func TestFourShardsAreOneProcess(t *testing.T) {
+	redis := "redis://" + storetest.StartRedis(t)
+	dir := t.TempDir()
+	common := []string{"load", "--store", redis, "--rate", "300", "--for", "1s", "--later", "0", "--fan-out", "3", "--duplicates", "0.5", "--window", "5ms", "--format", "json"}
+	for _, row := range []struct {
+		impl   string
+		shared bool
+	}{{"wait", false}, {"wait", true}, {"cache", true}} {
+		name := func(i any) string { return filepath.Join(dir, fmt.Sprint(row.impl, row.shared, i, ".json")) }
+		args := append(slices.Clone(common), "--impl", row.impl)
+		process(t, nil, append(args, "-o", name("whole"))...)()
+		begin := time.Now().Add(2 * time.Second).Format(time.RFC3339Nano) // for starting processes on a busy machine
+		var waits []func()
+		merging := []string{"merge", "--format", "json", "-o", name("all"), "--hlog", name("log")}
+		for i := range 4 {
+			one := append(slices.Clone(args), "--shards", "4", "-o", name(i), "--start-at", begin)
+			if row.shared {
+				one = append(one, "--shared-keys")
+			}
+			waits = append(waits, process(t, []string{fmt.Sprint("JOB_COMPLETION_INDEX=", i)}, one...))
+			merging = append(merging, name(i))
+		}
+		for _, wait := range waits {
+			wait()
+		}
+		if code, out, said := call(t.Context(), cli.Config{}, merging...); code != 0 {
+			t.Fatalf("merge: %d %s %s", code, out, said)
+		}
+		want, got := loaded(t, name("whole")), loaded(t, name("all"))
+		if want.Sent != 300 || got.Sent != want.Sent || got.Latency.TotalCount() != want.Sent || !maps.Equal(got.Verdicts.Answers, want.Verdicts.Answers) || got.Verdicts.Ledger.Refs != want.Verdicts.Ledger.Refs {
+			t.Errorf("%+v: one process sent %d, %+v; four %d, %+v", row, want.Sent, want.Verdicts, got.Sent, got.Verdicts)
+		}
+		if l := got.Verdicts.Ledger; row.impl == "wait" && l != want.Verdicts.Ledger || row.impl == "cache" && (l.Doubles == 0 || got.Verdicts.Violated["effect/at-most-once"] != l.Doubles) {
+			t.Errorf("%+v: %+v, %+v, violated %v", row, want.Verdicts.Ledger, l, got.Verdicts.Violated)
+		}
+		one := loaded(t, name(1))
+		if row.shared != (len(one.Verdicts.Shared) > 0) {
+			t.Errorf("%+v: shard 1 leaves %d keys to merge", row, len(one.Verdicts.Shared))
+		}
+		if log, err := os.ReadFile(name("log")); err != nil || !strings.Contains(string(log), "Tag="+row.impl) {
+			t.Errorf("%v %.80s", err, log)
+		}
+	}
+}
+
+func TestShardsAreRefused(t *testing.T) {
+	past := time.Now().Add(-time.Minute).Format(time.RFC3339)
+	soon := time.Now().Add(time.Hour).Format(time.RFC3339)
+	for _, row := range []struct {
+		args []string
+		why  string
+	}{
+		{[]string{"--shard", "4/4"}, "shards are counted from 0"},
+		{[]string{"--shard", "four"}, "write I/N, e.g. 0/4"},
+		{[]string{"--shard", "0/2", "--shards", "2"}, "say the same"},
+		{[]string{"--shards", "2"}, `JOB_COMPLETION_INDEX is ""`},
+		{[]string{"--shared-keys"}, "--shared-keys is for shards"},
+		{[]string{"--shard", "0/2", "--shared-keys"}, "needs --start-at"},
+		{[]string{"--shard", "0/2", "--shared-keys", "--start-at", past}, "shards that begin late do not race"},
+		{[]string{"--start-at", "tomorrow"}, "RFC 3339"},
+		{[]string{"--start-at", soon, "--clients", "3"}, "needs a pace"},
+		{[]string{"--shard", "0/2", "--clients", "3"}, "a closed pace goes by its answers"},
+		{[]string{"--shard", "0/2", "--shared-keys", "--start-at", soon, "--store", "memory"}, "no other shard reaches a store of kind memory"},
+	} {
+		code, _, said := call(context.Background(), cli.Config{}, append([]string{"load", "--store", "memory"}, row.args...)...)
+		if code != cli.ExitUsage || !strings.Contains(said, row.why) || strings.Count(said, "\n") != 1 {
+			t.Errorf("%v: exit %d, %s", row.args, code, said)
+		}
+	}
+	if code, _, said := call(context.Background(), cli.Config{}, "merge", "nowhere.json"); code != cli.ExitUsage || !strings.Contains(said, "there is no nowhere.json") {
+		t.Errorf("exit %d, %s", code, said)
+	}
+}

@@ -1,0 +1,215 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// market is one target of several shards: a sender that knows all keys, and a till of
+// its own for each shard.
+type market struct {
+	naive bool
+	mu    sync.Mutex
+	known map[int64]bool // refs that were charged
+}
+
+// stall is a shard's way to the market.
+type stall struct {
+	*market
+	ledger *Ledger
+}
+
+func (s stall) Send(_ context.Context, r Request) Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry := r.Entry()
+	if !s.known[entry] {
+		s.known[entry] = true
+		s.ledger.Charge(entry)
+	}
+	if s.naive && r.Copy%2 == 1 { // whoever comes first: the count is the same
+		s.ledger.Charge(entry)
+	}
+	return Reply{Answer: "ok", Charge: fmt.Sprint("ch_", entry)}
+}
+
+// quick is a plan that takes no time.
+func quick(p Plan) Plan {
+	p.Pace, p.For, p.Window, p.LaterBy = Constant(1e6), 0, time.Microsecond, time.Microsecond
+	return p
+}
+
+func documentOf(t *testing.T, p Plan, s Sender, l *Ledger) Document {
+	t.Helper()
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	line := NewTimeline(time.Second)
+	g := Generator{Plan: p, Sender: s, Judge: NewJudge(l, DefaultKept, time.Now()), Timeline: line}
+	d := Document{Schema: Schema, Started: time.Now().UTC(), Store: "memory", Loads: []Report{{Result: g.Run(t.Context()), Target: "shop", Timeline: line}}}
+	d.Plan, d.Shard = p.Doc()
+	return read(t, d)
+}
+
+// read writes a document and reads it again.
+func read(t *testing.T, d Document) Document {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Read(bytes.NewReader(text), "it")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(back)
+	if err != nil || !bytes.Equal(text, again) {
+		t.Errorf("read and written again (%v):\n%s\nwas\n%s", err, again, text)
+	}
+	return back
+}
+
+// The shards of a plan, joined, are what one load is: in every count, in each histogram,
+// and in what was violated.
+func TestShardsAreOneLoad(t *testing.T) {
+	for _, naive := range []bool{false, true} {
+		for _, p := range []Plan{
+			{Requests: 4000, Duplicates: 0.3, FanOut: 3},
+			{Requests: 4000, Duplicates: 0.3, FanOut: 5, Payloads: 0.2, Hot: 7, HotShare: 0.1},
+		} {
+			for _, shared := range []bool{false, true} {
+				whole := func() Document {
+					l := NewLedger(nil)
+					return documentOf(t, quick(p), stall{&market{naive: naive, known: map[int64]bool{}}, l}, l)
+				}()
+				m := &market{naive: naive, known: map[int64]bool{}}
+				var docs []Document
+				var names []string
+				for i := range 4 {
+					part := quick(p)
+					part.Shard, part.Shards, part.SharedKeys = i, 4, shared
+					l := NewLedger(nil)
+					docs, names = append([]Document{documentOf(t, part, stall{m, l}, l)}, docs...), append(names, fmt.Sprint(3-i))
+				}
+				all, err := MergeAll(docs, names)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, got := whole.Loads[0], read(t, all).Loads[0]
+				if want.Sent != got.Sent || want.Latency.TotalCount() != got.Latency.TotalCount() || got.Verdicts.Open != 0 {
+					t.Errorf("shared %v: sent %d and %d, counted %d and %d", shared, want.Sent, got.Sent, want.Latency.TotalCount(), got.Latency.TotalCount())
+				}
+				if w, g := want.Verdicts, got.Verdicts; w.Ledger != g.Ledger || w.Succeeded != g.Succeeded || w.Unknown != g.Unknown || !maps.Equal(w.Answers, g.Answers) || !maps.Equal(w.Violated, g.Violated) {
+					t.Errorf("naive %v, shared %v, %+v:\n%+v %d %v\nmerged\n%+v %d %v", naive, shared, p, w.Ledger, w.Succeeded, w.Violated, g.Ledger, g.Succeeded, g.Violated)
+				}
+				if naive != (got.Verdicts.Violated[atMostOnce] > 0) || naive && want.Verdicts.Ledger.Doubles == 0 {
+					t.Errorf("naive %v: %v", naive, got.Verdicts.Violated)
+				}
+				if shared != (len(docs[0].Loads[0].Verdicts.Shared) > 0) {
+					t.Errorf("shared %v: %d refs are left to merge", shared, len(docs[0].Loads[0].Verdicts.Shared))
+				}
+			}
+		}
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	shard := func(i, of int) Document {
+		d := Document{Schema: Schema, Shard: &Shard{i, of}, Loads: []Report{{Result: empty(), Target: "wait"}}}
+		d.Loads[0].Verdicts = Verdicts{Violated: map[string]int64{}, Answers: map[string]int64{}}
+		return d
+	}
+	other := shard(1, 2)
+	other.Plan.Seed = 7
+	target := shard(1, 2)
+	target.Loads[0].Target = "raise"
+	for why, docs := range map[string][]Document{
+		"a is a whole load":          {{}},
+		"shard 1 of 2 is missing":    {shard(0, 2)},
+		"a and b are both shard 0":   {shard(0, 2), shard(0, 2)},
+		"a and b have different":     {shard(0, 2), other},
+		"b is of 3 shards, a of 2":   {shard(0, 2), shard(1, 3)},
+		"wait and raise are two tar": {shard(0, 2), target},
+		"there are none":             {},
+	} {
+		if _, err := MergeAll(docs, []string{"a", "b"}); !errors.Is(err, ErrShards) || !strings.Contains(err.Error(), why) {
+			t.Errorf("want %q: %v", why, err)
+		}
+	}
+}
+
+func empty() Result {
+	return Result{Latency: hdrhistogram.New(lowest, highest, digits), Lateness: hdrhistogram.New(lowest, highest, digits)}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for text, why := range map[string]string{
+		``:                              "it is not a load",
+		`{}`:                            "it is not a load",
+		`[]`:                            "it is not a load",
+		`{"schema":"idemrace.load/v2"}`: `it has schema "idemrace.load/v2"`,
+		`{"schema":"idemrace.load/v1","loads":[{"latency_hdr":"AAAA","lateness_hdr":""}]}`:                                "a histogram cannot be read",
+		`{"schema":"idemrace.load/v1","shard":{"index":4,"of":4}}`:                                                        "it says that it is shard 4 of 4",
+		`{"schema":"idemrace.load/v1","loads":3}`:                                                                         "does not fit",
+		`{"schema":"idemrace.load/v1","loads":[{"latency_hdr":"","timeline":{"step_ms":0}}]}`:                             "time line",
+		`{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":[[0,1,1,"","",true,false,false]]}}]}`:           "is no shared ref",
+		`{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":[[1,1,1,"","",true,false,false,"more",{}]]}}]}`: "is no shared ref",
+	} {
+		if _, err := Read(strings.NewReader(text), "it"); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: want %q: %v", text, why, err)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	d := Document{Schema: Schema, Loads: []Report{{Result: empty(), Target: "wait", Timeline: NewTimeline(time.Second)}}}
+	text, err := json.Marshal(d)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add(`{"schema":"idemrace.load/v1","loads":[{"latency_hdr":"HISTFAAAABd42pNpmSzMwMDAxQAAAAUAAA=="}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := Read(strings.NewReader(text), "it")
+		if err != nil {
+			return
+		}
+		if _, err := json.Marshal(d); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// HdrHistogram's own reader reads the log: as many values as were answered, in
+// nanoseconds, under the target's name.
+func TestLogIsReadBack(t *testing.T) {
+	line := NewTimeline(time.Second)
+	for i := range 3 {
+		line.answered(time.Duration(i)*time.Second, time.Duration(i)*time.Second, 7*time.Millisecond, false)
+	}
+	began := time.Date(2026, 12, 1, 13, 0, 0, 0, time.UTC)
+	var log bytes.Buffer
+	if err := WriteLog(&log, began, []Report{{Result: empty(), Target: "wait", Timeline: line}}); err != nil {
+		t.Fatal(err)
+	}
+	r := hdrhistogram.NewHistogramLogReader(bytes.NewReader(log.Bytes()))
+	for i := range 3 {
+		h, err := r.NextIntervalHistogram()
+		if err != nil || h == nil {
+			t.Fatalf("line %d: %v\n%s", i, err, log.String())
+		}
+		if n, at := h.TotalCount(), time.Duration(h.ValueAtQuantile(50)); n != 1 || at < 7*time.Millisecond || at > 7100*time.Microsecond || h.Tag() != "wait" {
+			t.Errorf("line %d: %d values, %v, tag %q", i, n, at, h.Tag())
+		}
+	}
+}
