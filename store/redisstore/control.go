@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/idemrace/idemrace/store"
 )
 
@@ -37,21 +39,18 @@ func (s *Store) SetExpiry(ctx context.Context, d time.Duration) (int, error) {
 
 // Purge implements store.Controller.
 func (s *Store) Purge(ctx context.Context) (int, error) {
-	return plain(ctx, "purge", func(ctx context.Context) (int, error) {
-		names, err := s.names(ctx)
+	names, err := s.listed(ctx, "purge")
+	n := 0
+	for _, name := range names {
+		gone, err := plain(ctx, s, "purge", name, func(ctx context.Context, to redis.Cmdable, key string) *redis.IntCmd {
+			return to.Del(ctx, key)
+		})
 		if err != nil {
-			return 0, err
+			return n, err
 		}
-		n := 0
-		for _, name := range names {
-			gone, err := s.client.Del(ctx, s.prefix+name).Result()
-			if err != nil {
-				return n, err
-			}
-			n += int(gone)
-		}
-		return n, nil
-	})
+		n += int(gone)
+	}
+	return n, err
 }
 
 // changed calls a script that answers 1 if it changed the record.

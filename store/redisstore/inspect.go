@@ -24,7 +24,7 @@ func (s *Store) Records(ctx context.Context) ([]store.Record, error) {
 		return true, nil
 	})
 	if err != nil {
-		return nil, err // the list may still be growing: see interruptible
+		return nil, err
 	}
 	return records, nil
 }
@@ -39,28 +39,26 @@ type found struct {
 // each looks at everything under the prefix and counts those of which visit says
 // true.
 func (s *Store) each(ctx context.Context, op string, visit func(context.Context, found) (bool, error)) (int, error) {
-	return plain(ctx, op, func(ctx context.Context) (int, error) {
-		names, err := s.names(ctx)
+	names, err := s.listed(ctx, op)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, name := range names {
+		f, there, err := s.look(ctx, name)
 		if err != nil {
-			return 0, err
+			return n, unavailable(ctx, op, err)
 		}
-		n := 0
-		for _, name := range names {
-			f, there, err := s.look(ctx, name)
-			if err != nil {
-				return n, err
-			}
-			if !there {
-				continue
-			}
-			counts, err := visit(ctx, f)
-			if err != nil {
-				return n, err
-			}
-			n += flag(counts)
+		if !there {
+			continue
 		}
-		return n, nil
-	})
+		counts, err := visit(ctx, f)
+		if err != nil {
+			return n, unavailable(ctx, op, err)
+		}
+		n += flag(counts)
+	}
+	return n, nil
 }
 
 func (s *Store) look(ctx context.Context, name string) (f found, there bool, err error) {
@@ -110,6 +108,14 @@ func expiresIn(ms int64) time.Duration {
 		return -1
 	}
 	return time.Duration(ms) * time.Millisecond
+}
+
+func (s *Store) listed(ctx context.Context, op string) ([]string, error) {
+	names, err := interruptible(ctx, s.names)
+	if err != nil {
+		return nil, unavailable(ctx, op, err)
+	}
+	return names, nil
 }
 
 // names lists what lies under the prefix, on every master of a cluster.

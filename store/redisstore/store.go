@@ -38,6 +38,9 @@ type Config struct {
 	// Retry is for the operations of store.Store, which may be repeated. Plain
 	// commands (store.KV) are sent once.
 	Retry Retry
+	// OneByOne has every command make a round trip of its own. Otherwise those of
+	// concurrent callers share pipelines, see the package comment.
+	OneByOne bool
 	// OnTry is told of every try of an operation of store.Store, before the next
 	// one starts. It must not block.
 	OnTry func(Try)
@@ -80,6 +83,7 @@ type Store struct {
 	retry   Retry
 	onTry   func(Try)
 	scripts scripts
+	batches *batches // nil: one by one
 	inbox   *inbox
 }
 
@@ -106,14 +110,18 @@ func New(client redis.UniversalClient, cfg Config) (*Store, error) {
 	if cfg.Retry.Tries < 0 || cfg.Retry.Pause < 0 || cfg.Retry.Within < 0 {
 		return nil, fmt.Errorf("redisstore: Config.Retry is negative: %+v", cfg.Retry)
 	}
-	return &Store{
+	s := &Store{
 		client:  client,
 		prefix:  cfg.Prefix,
 		retry:   cfg.Retry.withDefaults(),
 		onTry:   cfg.OnTry,
 		scripts: newScripts(),
 		inbox:   newInbox(client, cfg.Prefix, cfg.Prefix+"inbox:"+rand.Text()),
-	}, nil
+	}
+	if !cfg.OneByOne {
+		s.batches = newBatches(client)
+	}
+	return s, nil
 }
 
 // Close ends the subscription and wakes every waiter. It does not close the

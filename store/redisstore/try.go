@@ -19,7 +19,7 @@ func (s *Store) repeat(ctx context.Context, op, name string, once func(context.C
 	defer cancel()
 	pause := s.retry.Pause
 	for n := 1; ; n++ {
-		reply, err := interruptible(bounded, once)
+		reply, err := once(bounded)
 		if s.onTry != nil {
 			s.onTry(Try{Op: op, Name: name, Number: n, Err: err})
 		}
@@ -37,47 +37,22 @@ func (s *Store) repeat(ctx context.Context, op, name string, once func(context.C
 // server, so only the first call sends its text; NOSCRIPT (a restarted server,
 // another node of a cluster) sends it again.
 func (s *Store) call(ctx context.Context, sc *script, name string, args ...any) (any, error) {
-	keys := []string{s.prefix + name}
+	key := s.prefix + name
 	if sc.sent.Load() {
-		reply, err := s.client.EvalSha(ctx, sc.sha, keys, args...).Result()
+		reply, err := send(ctx, s, key, func(ctx context.Context, to redis.Cmdable) *redis.Cmd {
+			return to.EvalSha(ctx, sc.sha, []string{key}, args...)
+		})
 		if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			return reply, err
 		}
 	}
-	reply, err := s.client.Eval(ctx, sc.source, keys, args...).Result()
+	reply, err := send(ctx, s, key, func(ctx context.Context, to redis.Cmdable) *redis.Cmd {
+		return to.Eval(ctx, sc.source, []string{key}, args...)
+	})
 	if err == nil {
 		sc.sent.Store(true)
 	}
 	return reply, err
-}
-
-// interruptible returns when the context ends, although the client may be
-// reading a reply that the server holds back: it looks at a context's deadline
-// at best, never at its cancellation. The call then ends by the client's own
-// time-out, and its reply is dropped; that is no other than a lost reply.
-func interruptible[T any](ctx context.Context, once func(context.Context) (T, error)) (T, error) {
-	var none T
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	if ctx.Done() == nil {
-		return once(ctx)
-	}
-	type result struct {
-		reply T
-		err   error
-	}
-	results := make(chan result, 1)
-	go func() {
-		reply, err := once(ctx)
-		results <- result{reply, err}
-	}()
-	select {
-	case r := <-results:
-		return r.reply, r.err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
 }
 
 // answered reports whether err is the server's own answer, so that asking again
