@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -10,10 +11,11 @@ import (
 )
 
 const (
-	// atOnce is how many batches of one lane are under way: while the server works
-	// on one, the callers of the other are woken and ask again. More of them are
-	// smaller ones, and each costs the system calls that batching saves.
-	atOnce = 2
+	// atOnce is how many batches of one lane are under way. With one, every command
+	// waits for a whole round trip before its own; with many, each is small, and
+	// costs the system calls that batching saves. On loopback one to four do the
+	// same; at 1 ms a round trip four do 1.3 times as much as one.
+	atOnce = 4
 	// maxCommands and maxBytes bound a batch, so that nobody waits for the sending of
 	// a neighbour's large result. One command may be larger by itself.
 	maxCommands = 128
@@ -127,10 +129,23 @@ func (l *lane) start() {
 // place was given away.
 func (l *lane) serve() {
 	for {
+		l.gather()
 		batch := l.take()
 		if batch == nil || !l.deliver(batch) {
 			return
 		}
+	}
+}
+
+// gather lets those ask who can: an answered batch wakes many callers, and the
+// first would else go out by itself. Nobody waits for time, and a caller who is
+// alone for nothing.
+func (l *lane) gather() {
+	l.mu.Lock()
+	company := l.underWay > 1
+	l.mu.Unlock()
+	if company {
+		runtime.Gosched()
 	}
 }
 
