@@ -28,7 +28,7 @@ type loadFlags struct {
 	every, span, takes        time.Duration
 	requests, seed            int64
 	plan                      load.Plan
-	compare                   bool
+	compare, pipeline         bool
 	out                       loadOutput
 	shard                     shardFlags
 	target                    targetFlags
@@ -82,6 +82,7 @@ func (a *app) loadVerb() *cobra.Command {
 	fs.StringSliceVar(&f.faults, "fault", nil, "a disturbance at a time: `KIND@AT+FOR`; repeatable; kinds "+strings.Join(runner.LoadFaults(), ", "))
 	fs.StringSliceVar(&f.thresholds, "threshold", nil, "what must hold: `METRIC<VALUE`, e.g. 'p99<50ms'")
 	fs.BoolVar(&f.compare, "compare", false, "load the floor too, and say the ratios")
+	fs.BoolVar(&f.pipeline, "pipeline", true, "let concurrent requests share pipelines to Redis")
 	fs.StringVar(&f.out.form, "format", "table", "`format`: table, json")
 	fs.StringVarP(&f.out.output, "output", "o", "", "write to this `file` instead of stdout")
 	fs.StringVar(&f.out.log, "hlog", "", "write a log of HdrHistogram to this `file`, a line for each moment")
@@ -158,7 +159,7 @@ type loadWork struct {
 
 // loadWork refuses what it must before anything is opened.
 func (a *app) loadWork(f loadFlags) (w loadWork, err error) {
-	w.common = runner.LoadConfig{Coordinator: f.coordinator.config(), Takes: f.takes}
+	w.common = runner.LoadConfig{Coordinator: f.coordinator.config(), Takes: f.takes, OneByOne: !f.pipeline}
 	if w.common.Plan, err = f.wanted(a); err != nil {
 		return w, err
 	}

@@ -33,6 +33,7 @@ type LoadConfig struct {
 	Plan        load.Plan
 	Backend     *backend.Backend
 	Coordinator reservation.Config
+	OneByOne    bool          // store commands share no pipelines
 	Takes       time.Duration // how long the provider takes for a charge
 	Faults      []LoadFault
 	Progress    func(load.Snapshot)
@@ -125,7 +126,7 @@ func (l *loading) openRedis(prefix string) (err error) {
 		client := b.Client(addr)
 		client.AddHook(counting{&l.commands})
 		l.closers = append(l.closers, client.Close)
-		s, err := redisstore.New(client, redisstore.Config{Prefix: prefix, Retry: redisstore.Retry{Within: backend.Patience}})
+		s, err := redisstore.New(client, redisstore.Config{Prefix: prefix, Retry: redisstore.Retry{Within: backend.Patience}, OneByOne: l.cfg.OneByOne})
 		if err == nil {
 			l.closers = append(l.closers, s.Close)
 		}

@@ -134,7 +134,8 @@ func (st *stage) openStore(cfg Config, prefix string) (func() (ports, error), er
 	}
 	open := func(c redis.UniversalClient) (*redisstore.Store, error) {
 		st.wire(c.Close)
-		s, err := redisstore.New(c, redisstore.Config{Prefix: prefix, Retry: redisstore.Retry{Within: backend.Patience}})
+		// One by one: a fault that is meant for one caller must not meet others.
+		s, err := redisstore.New(c, redisstore.Config{Prefix: prefix, Retry: redisstore.Retry{Within: backend.Patience}, OneByOne: true})
 		if err == nil {
 			st.closers = append(st.closers, s.Close)
 		}

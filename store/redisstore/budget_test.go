@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"regexp"
 	"strconv"
@@ -20,7 +21,7 @@ import (
 // counter counts the data commands that one client sends: a script call is one;
 // handshakes and subscriptions do not pass a hook. That it misses nothing is
 // checked against the server's own count.
-type counter struct{ sent atomic.Int64 }
+type counter struct{ sent, pipelines atomic.Int64 }
 
 func (c *counter) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
@@ -41,17 +42,18 @@ func (c *counter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if cmds[0].Name() != "hello" && cmds[0].Name() != "client" { // else: a handshake
 			c.sent.Add(int64(len(cmds)))
+			c.pipelines.Add(1)
 		}
 		return next(ctx, cmds)
 	}
 }
 
 // counted is a worker whose commands are counted.
-func counted(t testing.TB, addr string) (*redisstore.Store, *counter) {
+func counted(t testing.TB, addr string, oneByOne bool) (*redisstore.Store, *counter) {
 	client := redis.NewClient(redisstore.Options(addr))
 	c := &counter{}
 	client.AddHook(c)
-	return open(t, client, redisstore.Config{Prefix: "budget:"}), c
+	return open(t, client, redisstore.Config{Prefix: "budget:", OneByOne: oneByOne}), c
 }
 
 // served is how many script calls and plain commands the server has run for its
@@ -112,11 +114,13 @@ func mustSettle(t testing.TB, s *redisstore.Store, x store.Settlement) {
 }
 
 // The first calls of a store send the scripts' text; they must not cost more.
-func TestBudget(t *testing.T) {
+func TestBudget(t *testing.T) { bothWays(t, testBudget) }
+
+func testBudget(t *testing.T, oneByOne bool) {
 	addr := storetest.StartRedis(t)
 	admin := redis.NewClient(redisstore.Options(addr))
 	defer admin.Close()
-	s, sent := counted(t, addr)
+	s, sent := counted(t, addr, oneByOne)
 	cost := func(what string, want int64, do func()) {
 		t.Helper()
 		before, beforeServed := sent.sent.Load(), served(t, admin)
@@ -153,14 +157,16 @@ func TestBudget(t *testing.T) {
 
 // Ten waiters on one key: each claims once, none sends anything while it waits,
 // and the notice brings the result.
-func TestBudgetOfWaiters(t *testing.T) {
+func TestBudgetOfWaiters(t *testing.T) { bothWays(t, testBudgetOfWaiters) }
+
+func testBudgetOfWaiters(t *testing.T, oneByOne bool) {
 	addr := storetest.StartRedis(t)
 	admin := redis.NewClient(redisstore.Options(addr))
 	defer admin.Close()
-	owner, _ := counted(t, addr)
+	owner, _ := counted(t, addr, oneByOne)
 	mustClaim(t, owner, claimOf("k", "a"))
 
-	s, sent := counted(t, addr)
+	s, sent := counted(t, addr, oneByOne)
 	notices := make(chan store.Notice)
 	for range 10 {
 		got := mustClaim(t, s, claimOf("k", "waiter"))
@@ -189,5 +195,40 @@ func TestBudgetOfWaiters(t *testing.T) {
 	}
 	if n := sent.sent.Load(); n != 10 {
 		t.Fatalf("ten waiters sent %d commands in all", n)
+	}
+}
+
+// Fifty callers at once cost what fifty callers in a row do: a command in a
+// pipeline counts one.
+func TestBudgetOfConcurrentCallers(t *testing.T) { bothWays(t, testBudgetOfConcurrentCallers) }
+
+func testBudgetOfConcurrentCallers(t *testing.T, oneByOne bool) {
+	addr := storetest.StartRedis(t)
+	admin := redis.NewClient(redisstore.Options(addr))
+	defer admin.Close()
+	s, sent := counted(t, addr, oneByOne)
+	mustClaim(t, s, claimOf("before", "a")) // the server has the scripts
+	mustSettle(t, s, finalOf("before", "a"))
+	beforeSent, beforeServed := sent.sent.Load(), served(t, admin)
+	const callers = 50
+	together(callers, func(i int) {
+		name := fmt.Sprint("k", i)
+		claimed, err := s.Claim(t.Context(), claimOf(name, "a"))
+		if err != nil || !claimed.Mine {
+			t.Errorf("%s: %+v, %v", name, claimed, err)
+		}
+		settled, err := s.Settle(t.Context(), finalOf(name, "a"))
+		if err != nil || !settled.Applied {
+			t.Errorf("%s: %+v, %v", name, settled, err)
+		}
+	})
+	if n := sent.sent.Load() - beforeSent; n != 2*callers {
+		t.Errorf("%d commands sent, want %d", n, 2*callers)
+	}
+	if n := served(t, admin) - beforeServed; n != 2*callers {
+		t.Errorf("%d commands served, want %d", n, 2*callers)
+	}
+	if shared := sent.pipelines.Load(); oneByOne && shared > 0 {
+		t.Errorf("%d pipelines, although one by one", shared)
 	}
 }

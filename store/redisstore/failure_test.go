@@ -58,7 +58,9 @@ func operations(s *redisstore.Store) map[string]func(context.Context) error {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRefused(t *testing.T) { bothWays(t, testRefused) }
+
+func testRefused(t *testing.T, oneByOne bool) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +68,7 @@ func TestRefused(t *testing.T) {
 	addr := l.Addr().String()
 	l.Close() // nobody listens here now
 	var seen tries
-	s := open(t, redis.NewClient(redisstore.Options(addr)), redisstore.Config{Prefix: "p:", OnTry: seen.on})
+	s := open(t, redis.NewClient(redisstore.Options(addr)), redisstore.Config{Prefix: "p:", OneByOne: oneByOne, OnTry: seen.on})
 	for name, do := range operations(s) {
 		if err := do(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
@@ -78,10 +80,12 @@ func TestRefused(t *testing.T) {
 }
 
 // What the server answers is an answer: unavailable, and not asked again.
-func TestServerErrors(t *testing.T) {
+func TestServerErrors(t *testing.T) { bothWays(t, testServerErrors) }
+
+func testServerErrors(t *testing.T, oneByOne bool) {
 	server := miniredis.RunT(t)
 	var seen tries
-	s := open(t, redis.NewClient(redisstore.Options(server.Addr())), redisstore.Config{Prefix: "p:", OnTry: seen.on})
+	s := open(t, redis.NewClient(redisstore.Options(server.Addr())), redisstore.Config{Prefix: "p:", OneByOne: oneByOne, OnTry: seen.on})
 	mustClaim(t, s, claimOf("before", "a")) // connected and subscribed
 	seen.take()
 	for _, message := range []string{
@@ -125,10 +129,12 @@ func TestOutOfMemory(t *testing.T) {
 }
 
 // A lost reply is made good by the same operation with the same token.
-func TestReplyLost(t *testing.T) {
+func TestReplyLost(t *testing.T) { bothWays(t, testReplyLost) }
+
+func testReplyLost(t *testing.T, oneByOne bool) {
 	r := newRelay(t, storetest.StartRedis(t))
 	var seen tries
-	s := open(t, redis.NewClient(redisstore.Options(r.addr())), redisstore.Config{Prefix: "p:", OnTry: seen.on})
+	s := open(t, redis.NewClient(redisstore.Options(r.addr())), redisstore.Config{Prefix: "p:", OneByOne: oneByOne, OnTry: seen.on})
 	mustClaim(t, s, claimOf("before", "a")) // connected and subscribed
 	twice := func(op string) {
 		t.Helper()
@@ -162,9 +168,11 @@ func TestReplyLost(t *testing.T) {
 }
 
 // When every reply is lost, the operation is unavailable, and what it did is there.
-func TestEveryReplyLost(t *testing.T) {
+func TestEveryReplyLost(t *testing.T) { bothWays(t, testEveryReplyLost) }
+
+func testEveryReplyLost(t *testing.T, oneByOne bool) {
 	r := newRelay(t, storetest.StartRedis(t))
-	s := open(t, redis.NewClient(redisstore.Options(r.addr())), redisstore.Config{Prefix: "p:"})
+	s := open(t, redis.NewClient(redisstore.Options(r.addr())), redisstore.Config{Prefix: "p:", OneByOne: oneByOne})
 	c := claimOf("k", "a")
 	c.Wait = false
 	r.lose(1000)
@@ -179,14 +187,16 @@ func TestEveryReplyLost(t *testing.T) {
 
 // A call returns when its context ends, although the server holds the reply
 // back; also with a client that does not look at contexts.
-func TestReplyHeld(t *testing.T) {
+func TestReplyHeld(t *testing.T) { bothWays(t, testReplyHeld) }
+
+func testReplyHeld(t *testing.T, oneByOne bool) {
 	for name, options := range map[string]func(addr string) *redis.Options{
 		"harness client": redisstore.Options,
 		"default client": func(addr string) *redis.Options { return &redis.Options{Addr: addr} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRelay(t, storetest.StartRedis(t))
-			s := open(t, redis.NewClient(options(r.addr())), redisstore.Config{Prefix: "p:"})
+			s := open(t, redis.NewClient(options(r.addr())), redisstore.Config{Prefix: "p:", OneByOne: oneByOne})
 			mustClaim(t, s, claimOf("before", "a"))
 			release := r.hold()
 			defer release()
@@ -212,7 +222,9 @@ func TestReplyHeld(t *testing.T) {
 // A server that answers nothing at all, not even to the subscription, makes an
 // operation unavailable, although its caller has no deadline and the default
 // client's patience is long.
-func TestNothingAnswered(t *testing.T) {
+func TestNothingAnswered(t *testing.T) { bothWays(t, testNothingAnswered) }
+
+func testNothingAnswered(t *testing.T, oneByOne bool) {
 	for name, options := range map[string]func(addr string) *redis.Options{
 		"harness client": redisstore.Options,
 		"default client": func(addr string) *redis.Options { return &redis.Options{Addr: addr} },
@@ -221,7 +233,7 @@ func TestNothingAnswered(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()
 				r := newRelay(t, storetest.StartRedis(t))
-				cfg := redisstore.Config{Prefix: "p:", Retry: redisstore.Retry{Within: 500 * time.Millisecond}}
+				cfg := redisstore.Config{Prefix: "p:", OneByOne: oneByOne, Retry: redisstore.Retry{Within: 500 * time.Millisecond}}
 				s := open(t, redis.NewClient(options(r.addr())), cfg)
 				if connected {
 					mustClaim(t, s, claimOf("before", "a"))
@@ -330,10 +342,12 @@ func TestStrangeMessage(t *testing.T) {
 }
 
 // A server that has forgotten the scripts is sent their text again.
-func TestScriptsForgotten(t *testing.T) {
+func TestScriptsForgotten(t *testing.T) { bothWays(t, testScriptsForgotten) }
+
+func testScriptsForgotten(t *testing.T, oneByOne bool) {
 	addr := storetest.StartRedis(t)
 	client := redis.NewClient(redisstore.Options(addr))
-	s := open(t, client, redisstore.Config{Prefix: "p:"})
+	s := open(t, client, redisstore.Config{Prefix: "p:", OneByOne: oneByOne})
 	for range 3 {
 		mustClaim(t, s, claimOf("k", "a"))
 		if err := client.ScriptFlush(t.Context()).Err(); err != nil {
@@ -343,9 +357,11 @@ func TestScriptsForgotten(t *testing.T) {
 	mustSettle(t, s, finalOf("k", "a"))
 }
 
-func TestClose(t *testing.T) {
+func TestClose(t *testing.T) { bothWays(t, testClose) }
+
+func testClose(t *testing.T, oneByOne bool) {
 	addr := storetest.StartRedis(t)
-	s := open(t, redis.NewClient(redisstore.Options(addr)), redisstore.Config{Prefix: "p:"})
+	s := open(t, redis.NewClient(redisstore.Options(addr)), redisstore.Config{Prefix: "p:", OneByOne: oneByOne})
 	mustClaim(t, s, claimOf("k", "a"))
 	ticket := mustClaim(t, s, claimOf("k", "b")).Ticket
 	s.Close()
@@ -380,7 +396,9 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // The rights in the package comment suffice, and the channel is one of them.
-func TestRights(t *testing.T) {
+func TestRights(t *testing.T) { bothWays(t, testRights) }
+
+func testRights(t *testing.T, oneByOne bool) {
 	addr := storetest.StartRedis(t)
 	admin := redis.NewClient(redisstore.Options(addr))
 	defer admin.Close()
@@ -393,7 +411,7 @@ func TestRights(t *testing.T) {
 		}
 		o := redisstore.Options(addr)
 		o.Username, o.Password = user, "pw"
-		return open(t, redis.NewClient(o), redisstore.Config{Prefix: "p:"})
+		return open(t, redis.NewClient(o), redisstore.Config{Prefix: "p:", OneByOne: oneByOne})
 	}
 	s := as("may", "&p:*")
 	mustClaim(t, s, claimOf("k", "a"))

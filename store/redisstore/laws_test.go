@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -29,20 +30,42 @@ func open(t testing.TB, client redis.UniversalClient, cfg redisstore.Config) *re
 	return s
 }
 
-// laws holds the stores that dial makes against every law. Each subject has a
-// prefix of its own, which another one's would match if MATCH took its signs
+// bothWays tests what must hold with pipelines and without.
+func bothWays(t *testing.T, test func(t *testing.T, oneByOne bool)) {
+	t.Run("pipelines", func(t *testing.T) { test(t, false) })
+	t.Run("one by one", func(t *testing.T) { test(t, true) })
+}
+
+// together has n callers start at the same moment, and returns when all have ended.
+func together(n int, do func(i int)) {
+	var running sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		running.Go(func() {
+			<-start
+			do(i)
+		})
+	}
+	close(start)
+	running.Wait()
+}
+
+// laws holds the stores that dial makes against every law, both ways. Each subject
+// has a prefix of its own, which another one's would match if MATCH took its signs
 // for a pattern; its twin has a client of its own.
 func laws(t *testing.T, dial func() redis.UniversalClient) {
 	var prefixes atomic.Int64
-	storetest.TestStore(t, func(t testing.TB) storetest.Subject {
-		prefix := fmt.Sprintf(`?[%d]*\:`, prefixes.Add(1))
-		subject := func() storetest.Subject {
-			s := open(t, dial(), redisstore.Config{Prefix: prefix})
-			return storetest.Subject{Store: s, KV: s, Inspector: s, Controller: s}
-		}
-		first, second := subject(), subject()
-		first.Twin = func() storetest.Subject { return second }
-		return first
+	bothWays(t, func(t *testing.T, oneByOne bool) {
+		storetest.TestStore(t, func(t testing.TB) storetest.Subject {
+			prefix := fmt.Sprintf(`?[%d]*\:`, prefixes.Add(1))
+			subject := func() storetest.Subject {
+				s := open(t, dial(), redisstore.Config{Prefix: prefix, OneByOne: oneByOne})
+				return storetest.Subject{Store: s, KV: s, Inspector: s, Controller: s}
+			}
+			first, second := subject(), subject()
+			first.Twin = func() storetest.Subject { return second }
+			return first
+		})
 	})
 }
 
