@@ -82,7 +82,7 @@ func (a *app) loadVerb() *cobra.Command {
 	fs.StringSliceVar(&f.faults, "fault", nil, "a disturbance at a time: `KIND@AT+FOR`; repeatable; kinds "+strings.Join(runner.LoadFaults(), ", "))
 	fs.StringSliceVar(&f.thresholds, "threshold", nil, "what must hold: `METRIC<VALUE`, e.g. 'p99<50ms'")
 	fs.BoolVar(&f.compare, "compare", false, "load the floor too, and say the ratios")
-	fs.BoolVar(&f.pipeline, "pipeline", true, "let concurrent requests share pipelines to Redis")
+	fs.BoolVar(&f.pipeline, "pipeline", true, "let concurrent requests to coordinators share pipelines to Redis")
 	fs.StringVar(&f.out.form, "format", "table", "`format`: table, json")
 	fs.StringVarP(&f.out.output, "output", "o", "", "write to this `file` instead of stdout")
 	fs.StringVar(&f.out.log, "hlog", "", "write a log of HdrHistogram to this `file`, a line for each moment")
