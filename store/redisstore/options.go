@@ -16,7 +16,8 @@ const (
 	ReplyTimeout = time.Second
 	// PoolSize is not about load. The client stops dialling, for up to a second,
 	// after as many failed dials as its pool is large; an outage in a scenario must
-	// end when the server is back.
+	// end when the server is back. Pipelines have a pool of their own, for which the
+	// same holds.
 	PoolSize = 256
 )
 
@@ -34,6 +35,7 @@ func Options(addr string) *redis.Options {
 		ReadTimeout:              ReplyTimeout,
 		WriteTimeout:             ReplyTimeout,
 		PoolSize:                 PoolSize,
+		PipelinePoolSize:         PoolSize,
 		ContextTimeoutEnabled:    true,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
@@ -51,6 +53,7 @@ func ClusterOptions(addrs ...string) *redis.ClusterOptions {
 		ReadTimeout:              ReplyTimeout,
 		WriteTimeout:             ReplyTimeout,
 		PoolSize:                 PoolSize,
+		PipelinePoolSize:         PoolSize,
 		ContextTimeoutEnabled:    true,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -10,6 +10,23 @@
 // wraps store.ErrUnavailable, never "absent" and never "done". It reads no
 // environment and changes no global of the client library by itself.
 //
+// # Pipelines
+//
+// Concurrent callers of one store share pipelines, so that their number is not
+// bound by one round trip each. Nobody waits for company: a command that comes
+// while few others are under way goes out at once, by itself; those that come
+// meanwhile go together. Each has its own reply or error and its own context: who
+// leaves, leaves alone, and what he had sent may have been applied, as ever. A
+// command counts one, in whatever it travels. In a cluster each master has
+// pipelines of its own.
+//
+// What they share is the connection. When it breaks, all who were on it have lost
+// their replies: operations are sent again, plain commands (store.KV) are
+// store.ErrUnavailable, though some may have been applied. When it hangs, those on it
+// hang until the client's time-out or their own; others go past it after 50 ms.
+// A client that repeats commands by itself repeats a whole pipeline.
+// Config.OneByOne turns this off.
+//
 // # Rights on the server
 //
 // A user with an ACL needs the keys and the channels under the prefix
@@ -38,8 +55,8 @@ type Config struct {
 	// Retry is for the operations of store.Store, which may be repeated. Plain
 	// commands (store.KV) are sent once.
 	Retry Retry
-	// OneByOne has every command make a round trip of its own. Otherwise those of
-	// concurrent callers share pipelines, see the package comment.
+	// OneByOne has every command make a round trip of its own, on a connection of its
+	// own. Otherwise concurrent callers share pipelines: see the package comment.
 	OneByOne bool
 	// OnTry is told of every try of an operation of store.Store, before the next
 	// one starts. It must not block.
