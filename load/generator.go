@@ -73,6 +73,7 @@ type run struct {
 	*Generator
 	start   time.Time
 	places  chan struct{}
+	hands   *hands
 	sending sync.WaitGroup
 
 	inFlight atomic.Int64
@@ -119,6 +120,11 @@ func (r *run) open(ctx context.Context) {
 		most = DefaultInFlight
 	}
 	r.places = make(chan struct{}, most)
+	r.hands = &hands{start: r.sending.Go, do: func(next Request) {
+		r.send(ctx, next, next.At)
+		<-r.places
+	}}
+	defer r.hands.rest()
 	stream := r.Plan.Start()
 	for {
 		next, ok := stream.Next(0)
@@ -132,10 +138,7 @@ func (r *run) open(ctx context.Context) {
 			continue
 		}
 		r.Judge.Sent(next)
-		r.sending.Go(func() {
-			defer func() { <-r.places }()
-			r.send(ctx, next, next.At)
-		})
+		r.hands.send(next)
 	}
 }
 

@@ -1,7 +1,6 @@
 package httptarget
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -22,18 +21,10 @@ import (
 // request changes hands four times: at full speed that is most of what a client costs.
 // Here whoever sends also reads. Safe for concurrent use.
 type wire struct {
-	asked  *http.Request // all that an answer's form depends on: the method
-	dialer net.Dialer
+	asked *http.Request // all that an answer's form depends on: the method
 
-	mu   *sync.Mutex
-	free map[string][]*conn // by address, the last used last
-}
-
-// conn is a connection that nobody else uses meanwhile.
-type conn struct {
-	net.Conn
-	in     *bufio.Reader
-	rested time.Time
+	mu    *sync.RWMutex
+	pools map[string]*pool // by address
 }
 
 // answer as it came. The body is valid until its buffer is used again.
@@ -48,14 +39,33 @@ type buffer struct{ out, in []byte }
 
 var buffers = sync.Pool{New: func() any { return &buffer{} }}
 
-// maxRest is how many connections to one address rest; beyond it they are closed.
-const maxRest = 4096
-
-// dialWithin: loopback and data centres answer far sooner.
-const dialWithin = 10 * time.Second
-
 func newPlainWire(method string) wire {
-	return wire{asked: &http.Request{Method: method}, dialer: net.Dialer{Timeout: dialWithin}, mu: &sync.Mutex{}, free: map[string][]*conn{}}
+	return wire{asked: &http.Request{Method: method}, mu: &sync.RWMutex{}, pools: map[string]*pool{}}
+}
+
+// to is the pool of an address.
+func (w wire) to(addr string) *pool {
+	w.mu.RLock()
+	p := w.pools[addr]
+	w.mu.RUnlock()
+	if p != nil {
+		return p
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pools[addr] == nil {
+		w.pools[addr] = &pool{addr: addr, dialer: net.Dialer{Timeout: dialWithin}}
+	}
+	return w.pools[addr]
+}
+
+// close closes what rests. What is in use is closed by whoever uses it.
+func (w wire) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.pools {
+		p.close()
+	}
 }
 
 // dialError: nothing has left.
@@ -66,7 +76,8 @@ func (e *dialError) Unwrap() error { return e.error }
 // exchange sends b.out and reads the answer. A request is sent once: on a connection
 // that breaks under it, nobody knows what the server has done.
 func (w wire) exchange(ctx context.Context, addr string, b *buffer, until time.Time) (a answer, err error) {
-	c, err := w.take(ctx, addr)
+	p := w.to(addr)
+	c, err := p.take(ctx, until)
 	if err != nil {
 		return a, &dialError{err}
 	}
@@ -80,7 +91,7 @@ func (w wire) exchange(ctx context.Context, addr string, b *buffer, until time.T
 		_ = c.Close()
 		return a, err
 	}
-	w.give(addr, c)
+	p.give(c)
 	return a, nil
 }
 
@@ -123,64 +134,6 @@ func readBody(r io.Reader, n int64, into []byte) ([]byte, error) {
 	into = into[:n]
 	_, err := io.ReadFull(r, into)
 	return into, err
-}
-
-// restless: a connection that was used so lately is not asked whether its other end
-// is still there.
-const restless = time.Millisecond
-
-// take is a connection that rests, or a new one.
-func (w wire) take(ctx context.Context, addr string) (*conn, error) {
-	for {
-		c := w.resting(addr)
-		if c == nil {
-			break
-		}
-		if time.Since(c.rested) < restless || alive(c.Conn) {
-			return c, nil
-		}
-		_ = c.Close()
-	}
-	nc, err := w.dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: nc, in: bufio.NewReader(nc)}, nil
-}
-
-func (w wire) resting(addr string) *conn {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	list := w.free[addr]
-	if len(list) == 0 {
-		return nil
-	}
-	c := list[len(list)-1]
-	w.free[addr] = list[:len(list)-1]
-	return c
-}
-
-// give lets a connection rest.
-func (w wire) give(addr string, c *conn) {
-	c.rested = time.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.free[addr]) >= maxRest {
-		_ = c.Close()
-		return
-	}
-	w.free[addr] = append(w.free[addr], c)
-}
-
-func (w wire) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for addr, list := range w.free {
-		for _, c := range list {
-			_ = c.Close()
-		}
-		delete(w.free, addr)
-	}
 }
 
 // lost says why there is no answer, in the words of unanswered.
