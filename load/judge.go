@@ -14,6 +14,7 @@ type Reply struct {
 	Source string
 	Charge string // the charge that a success names
 	Status int    // of an HTTP answer
+	Detail string // of an answer that is no success: why, in words
 }
 
 // Finding is a violation under load, with the requests that show it.
@@ -50,8 +51,9 @@ type Judge struct {
 	findings []Finding
 	counts   map[string]int64 // findings by invariant
 	answers  map[string]int64 // replies by answer
-	ok       int64            // refs with a success
-	unknown  int64            // refs that ended without a success, and may have charged
+	examples map[string]string
+	ok       int64 // refs with a success
+	unknown  int64 // refs that ended without a success, and may have charged
 }
 
 // key is what is remembered of a ref in flight.
@@ -77,7 +79,7 @@ const keptAttempts = 50
 
 // NewJudge judges against a ledger.
 func NewJudge(l *Ledger, keep int, start time.Time) *Judge {
-	return &Judge{ledger: l, keep: keep, start: start, open: map[int64]*key{}, counts: map[string]int64{}, answers: map[string]int64{}}
+	return &Judge{ledger: l, keep: keep, start: start, open: map[int64]*key{}, counts: map[string]int64{}, answers: map[string]int64{}, examples: map[string]string{}}
 }
 
 // Sent is told before a request leaves.
@@ -98,6 +100,9 @@ func (j *Judge) Answered(r Request, a Reply, sent, took time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.answers[a.Answer]++
+	if a.Detail != "" && j.examples[a.Answer] == "" {
+		j.examples[a.Answer] = a.Detail
+	}
 	k := j.open[r.Ref]
 	if k == nil {
 		return // nobody told that it was sent
@@ -183,13 +188,14 @@ func (j *Judge) found(k *key, ref int64, invariant, because string) {
 
 // Verdicts is what a judge has to say at the end.
 type Verdicts struct {
-	Findings  []Finding        `json:"findings"`
-	Violated  map[string]int64 `json:"violated"` // keys, by invariant
-	Answers   map[string]int64 `json:"answers"`  // replies, by answer
-	Succeeded int64            `json:"refs_succeeded"`
-	Unknown   int64            `json:"refs_unknown"` // no success, and nobody knows whether it was charged
-	Open      int              `json:"keys_open"`    // not final when the load ended
-	Ledger    Totals           `json:"ledger"`
+	Findings  []Finding         `json:"findings"`
+	Violated  map[string]int64  `json:"violated"`           // keys, by invariant
+	Answers   map[string]int64  `json:"answers"`            // replies, by answer
+	Examples  map[string]string `json:"examples,omitempty"` // the first reason for each answer that is no success
+	Succeeded int64             `json:"refs_succeeded"`
+	Unknown   int64             `json:"refs_unknown"` // no success, and nobody knows whether it was charged
+	Open      int               `json:"keys_open"`    // not final when the load ended
+	Ledger    Totals            `json:"ledger"`
 	// Shared are the refs that other shards send, too. They are in the ledger and among
 	// the answers, and in nothing else: merge judges them.
 	Shared []SharedRef `json:"shared_refs,omitempty"`
@@ -211,7 +217,7 @@ func (j *Judge) End() Verdicts {
 	totals := j.ledger.Totals()
 	refs, doubles := j.sharedRefs()
 	j.late(totals.Doubles - doubles)
-	return Verdicts{Findings: j.findings, Violated: j.counts, Answers: j.answers, Succeeded: j.ok, Unknown: j.unknown, Open: open, Ledger: totals, Shared: refs}
+	return Verdicts{Findings: j.findings, Violated: j.counts, Answers: j.answers, Examples: j.examples, Succeeded: j.ok, Unknown: j.unknown, Open: open, Ledger: totals, Shared: refs}
 }
 
 // late: refs that were charged again after their last answer, when they had been

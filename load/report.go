@@ -186,6 +186,12 @@ func (v *Verdicts) add(o Verdicts) {
 	for name, n := range o.Answers {
 		v.Answers[name] += n
 	}
+	for name, reason := range o.Examples {
+		if v.Examples == nil {
+			v.Examples = map[string]string{}
+		}
+		v.Examples[name] = cmp.Or(v.Examples[name], reason)
+	}
 	v.Succeeded, v.Unknown, v.Open = v.Succeeded+o.Succeeded, v.Unknown+o.Unknown, v.Open+o.Open
 	l, m := &v.Ledger, o.Ledger
 	l.Charges, l.Refs, l.Doubles, l.Excess = l.Charges+m.Charges, l.Refs+m.Refs, l.Doubles+m.Doubles, l.Excess+m.Excess

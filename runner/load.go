@@ -238,7 +238,7 @@ func (l *loading) Send(ctx context.Context, r load.Request) load.Reply {
 	if out.Answer == history.Error && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		out.Answer = history.HungUp
 	}
-	return load.Reply{Answer: out.Answer, Source: out.Source, Charge: out.Charge}
+	return load.Reply{Answer: out.Answer, Source: out.Source, Charge: out.Charge, Detail: out.Detail}
 }
 
 func (l *loading) fingerprint(a target.Attempt) (idempotency.Fingerprint, error) {

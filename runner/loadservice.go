@@ -187,5 +187,5 @@ func (l *serviceLoad) Send(ctx context.Context, r load.Request) load.Reply {
 		shot.Amount = otherAmount
 	}
 	out := l.stream.Send(ctx, shot)
-	return load.Reply{Answer: out.Answer, Source: out.Source, Charge: out.Charge, Status: out.Status}
+	return load.Reply{Answer: out.Answer, Source: out.Source, Charge: out.Charge, Status: out.Status, Detail: out.Detail}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/gjson"
 )
@@ -16,11 +17,16 @@ import (
 func badShop(mode string) {
 	var one sync.Mutex
 	var known sync.Map
+	var served atomic.Int64
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /charges", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		key := r.Header.Get("Idempotency-Key")
+		if served.Add(1); mode == "dies" && served.Load() > 20 {
+			fmt.Fprintln(os.Stderr, "out of memory")
+			os.Exit(3)
+		}
 		if mode == "serialises" {
 			one.Lock()
 			defer one.Unlock()
