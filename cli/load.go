@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,8 @@ func (a *app) loadVerb() *cobra.Command {
 			"counted by the provider that idemrace plays, and the duplicates of a key go to another\n" +
 			"worker. Coordinators are then loaded only if --impl names them.\n\n" +
 			"--compare also loads the floor: the same commands by the same client, without a\n" +
-			"coordinator, so that what correctness costs is a ratio of one run.\n\n" +
+			"coordinator. All take turns, in up to nine rounds, so that what correctness costs is\n" +
+			"a ratio of one run: the median of the rounds'.\n\n" +
 			"Several machines load one target together: each sends a --shard of the plan and writes\n" +
 			"--format json, and idemrace merge joins them. With --shared-keys they race each other.\n\n" +
 			"Thresholds are of double_charges, p50, p90, p99, p99.9, max, late, dropped, errors and\n" +
@@ -123,20 +125,18 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 	}
 	doc := load.Document{Schema: load.Schema, Tool: load.Tool{Version: toolVersion(), Go: runtime.Version()}, Started: started(w.common.Plan), Store: b.Kind(), Loads: []load.Report{}}
 	doc.Plan, doc.Shard = w.common.Plan.Doc()
-	for _, one := range w.loads(a) {
-		r, err := one(ctx)
-		switch {
-		case errors.Is(err, runner.ErrFault):
-			return about("fault", err)
-		case err != nil && ctx.Err() == nil:
-			return err
-		}
-		if err == nil {
-			doc.Loads = append(doc.Loads, r)
-		}
-		if ctx.Err() != nil {
-			break
-		}
+	rounds, err := a.loadRounds(ctx, w)
+	switch {
+	case errors.Is(err, runner.ErrFault):
+		return about("fault", err)
+	case err != nil:
+		return err
+	}
+	for _, r := range rounds {
+		doc.Loads = append(doc.Loads, load.Joined(r))
+	}
+	if f.compare {
+		doc.Ratios = load.Ratios(rounds, runner.Floor)
 	}
 	return a.loadEnd(ctx, f.out, doc, w.limits)
 }
@@ -155,6 +155,7 @@ type loadWork struct {
 	entries  []impl.Entry
 	services config.Config
 	limits   []threshold
+	rounds   int // of each target, in turns
 }
 
 // loadWork refuses what it must before anything is opened.
@@ -190,22 +191,69 @@ func (a *app) loadWork(f loadFlags) (w loadWork, err error) {
 	case f.compare:
 		w.entries = append(w.entries, impl.Entry{})
 	}
+	w.rounds = f.rounds(w.common)
 	return w, nil
 }
 
+const (
+	// mostRounds is enough for a median, and shortestRound for a rate.
+	mostRounds    = 9
+	shortestRound = 500 * time.Millisecond
+)
+
+// rounds is how often targets that are compared take turns: what disturbs the machine
+// disturbs all alike. A load with faults has one round, in which they have their time.
+func (f loadFlags) rounds(c runner.LoadConfig) int {
+	if !f.compare || len(c.Faults) > 0 || c.Plan.Shards > 1 {
+		return 1
+	}
+	if c.Plan.For <= 0 {
+		return mostRounds
+	}
+	return int(min(max(c.Plan.For/shortestRound, 1), mostRounds))
+}
+
+// loadRounds loads all targets in turns, and returns what each had in each round: of a
+// load that was interrupted, what there is. Errors: a target's.
+func (a *app) loadRounds(ctx context.Context, w loadWork) ([][]load.Report, error) {
+	targets := w.loads(a)
+	all := make([][]load.Report, len(targets))
+	for round := range w.rounds {
+		plan := w.common.Plan
+		plan.Seed += int64(round)
+		plan.For, plan.Requests = plan.For/time.Duration(w.rounds), plan.Requests/int64(w.rounds)
+		for i := range targets {
+			i = (i + round) % len(targets) // nobody is always the first
+			r, err := targets[i](ctx, plan)
+			if err != nil && ctx.Err() == nil {
+				return all, err
+			}
+			if err == nil {
+				all[i] = append(all[i], r)
+			}
+			if ctx.Err() != nil {
+				return slices.DeleteFunc(all, func(r []load.Report) bool { return len(r) == 0 }), nil
+			}
+		}
+	}
+	return all, nil
+}
+
 // loads are the loads to run, one after the other.
-func (w loadWork) loads(a *app) (all []func(context.Context) (load.Report, error)) {
+func (w loadWork) loads(a *app) (all []func(context.Context, load.Plan) (load.Report, error)) {
 	for _, e := range w.entries {
-		all = append(all, func(ctx context.Context) (load.Report, error) {
+		all = append(all, func(ctx context.Context, plan load.Plan) (load.Report, error) {
 			cfg := w.common
-			cfg.Entry = e
+			cfg.Entry, cfg.Plan = e, plan
 			return a.loadOne(ctx, cmp.Or(e.Name, runner.Floor), cfg, runner.Load)
 		})
 	}
 	for _, t := range w.services.Targets {
 		svc := runner.ServiceConfig{Service: t, Dir: w.services.Dir, Environ: a.environ(), Hide: hiding(w.common.Backend, w.services.Secrets), Backend: w.common.Backend}
-		all = append(all, func(ctx context.Context) (load.Report, error) {
-			return a.loadOne(ctx, t.Name, w.common, func(ctx context.Context, cfg runner.LoadConfig) (load.Report, error) {
+		all = append(all, func(ctx context.Context, plan load.Plan) (load.Report, error) {
+			cfg := w.common
+			cfg.Plan = plan
+			return a.loadOne(ctx, t.Name, cfg, func(ctx context.Context, cfg runner.LoadConfig) (load.Report, error) {
 				return runner.LoadService(ctx, svc, cfg)
 			})
 		})

@@ -36,6 +36,9 @@ func drawLoad(d load.Document, form string) ([]byte, error) {
 	case d.Shard != nil:
 		fmt.Fprintf(&b, "Shard %d of %d of the plan.\n", d.Shard.Index, d.Shard.Of)
 	}
+	for _, r := range d.Ratios {
+		fmt.Fprintf(&b, "%s: %.2f of the %s's throughput, %.2f of its median latency (medians of %s in turns)\n", r.Target, r.Throughput, r.To, r.Latency, count(r.Rounds, "round"))
+	}
 	for _, r := range reports {
 		if err := loadDetails(&b, r); err != nil {
 			return nil, err
@@ -84,6 +87,9 @@ func loadDetails(b *bytes.Buffer, r load.Report) error {
 	if n := len(r.Verdicts.Shared); n > 0 {
 		fmt.Fprintf(b, "  %s other shards send too; idemrace merge judges them\n", count(n, "key"))
 	}
+	if memory := memoryOf(r); memory != "" {
+		fmt.Fprintf(b, "  %s\n", memory)
+	}
 	loadFindings(b, r)
 	if err := loadTimeline(b, r); err != nil {
 		return err
@@ -97,6 +103,25 @@ func loadDetails(b *bytes.Buffer, r load.Report) error {
 	}
 	return nil
 }
+
+// longLoad is from when on memory is told: before, it is what a program starts with.
+const longLoad = time.Minute
+
+// memoryOf is what a long load's process took after its first minute and at the end.
+func memoryOf(r load.Report) string {
+	if r.Timeline == nil || r.Took < 2*longLoad {
+		return ""
+	}
+	moments := r.Timeline.Moments()
+	i := slices.IndexFunc(moments, func(m load.Moment) bool { return m.At >= ms(longLoad) })
+	last := moments[len(moments)-1]
+	if i < 0 || last.Resident == 0 {
+		return ""
+	}
+	return fmt.Sprintf("memory of idemrace: %d MB after the first minute, %d MB at the end", moments[i].Resident>>20, last.Resident>>20)
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func targetOf(r load.Report) string {
 	if r.Workers == 0 {

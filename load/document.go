@@ -22,6 +22,7 @@ type Document struct {
 	Shard   *Shard    `json:"shard,omitempty"`  // nil: the whole plan
 	Merged  int       `json:"merged,omitempty"` // of how many shards it was made
 	Loads   []Report  `json:"loads"`
+	Ratios  []Ratio   `json:"ratios,omitempty"` // of what was compared
 }
 
 // Tool says what made the load.

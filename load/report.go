@@ -138,19 +138,19 @@ func Merge(shards []Report) (Report, error) {
 		}
 		all.add(r)
 		shared = append(shared, r.Verdicts.Shared)
-		all.Note, all.Trouble = said(all.Note, i, r.Note), said(all.Trouble, i, r.Trouble)
+		all.Note, all.Trouble = said(all.Note, "shard", i, r.Note), said(all.Trouble, "shard", i, r.Trouble)
 	}
 	all.Verdicts.joinShared(shared)
 	slices.SortFunc(all.Faults, func(a, b FaultSeen) int { return cmp.Compare(a.Began, b.Began) })
 	return all, nil
 }
 
-// said joins what shards have to say.
-func said(all string, shard int, text string) string {
+// said joins what shards or rounds have to say.
+func said(all, part string, n int, text string) string {
 	if text == "" || strings.Contains(all, text) {
 		return all
 	}
-	text = fmt.Sprintf("shard %d: %s", shard, text)
+	text = fmt.Sprintf("%s %d: %s", part, n, text)
 	if all == "" {
 		return text
 	}

@@ -24,6 +24,7 @@ type Timeline struct {
 // slot is one step of a load.
 type slot struct {
 	sent, answers, errors, doubles int64
+	resident                       int64                   // bytes that this process had when the slot began
 	latency                        *hdrhistogram.Histogram // µs
 }
 
@@ -94,7 +95,7 @@ func (t *Timeline) at(moment time.Duration) *slot {
 	}
 	i := int(max(moment, 0) / t.step)
 	for len(t.slots) <= i {
-		t.slots = append(t.slots, &slot{})
+		t.slots = append(t.slots, &slot{resident: resident()})
 	}
 	return t.slots[i]
 }
@@ -115,6 +116,7 @@ func (t *Timeline) fold() {
 
 func (s *slot) add(o *slot) {
 	s.sent, s.answers, s.errors, s.doubles = s.sent+o.sent, s.answers+o.answers, s.errors+o.errors, s.doubles+o.doubles
+	s.resident = max(s.resident, o.resident)
 	switch {
 	case s.latency == nil:
 		s.latency = o.latency
@@ -146,6 +148,7 @@ type Moment struct {
 	Doubles  int64   `json:"double_charges"`
 	P50      float64 `json:"p50_ms"` // of those answered
 	P99      float64 `json:"p99_ms"`
+	Resident int64   `json:"resident_bytes,omitempty"` // memory of the load's process when the moment began; 0: not known
 }
 
 // Moments are the slots so far, in order.
@@ -160,7 +163,7 @@ func (t *Timeline) Moments() []Moment {
 }
 
 func (s *slot) moment(at time.Duration) Moment {
-	m := Moment{At: ms(at), Sent: s.sent, Answered: s.answers, Errors: s.errors, Doubles: s.doubles}
+	m := Moment{At: ms(at), Sent: s.sent, Answered: s.answers, Errors: s.errors, Doubles: s.doubles, Resident: s.resident}
 	if s.latency != nil {
 		m.P50, m.P99 = float64(s.latency.ValueAtQuantile(50))/1000, float64(s.latency.ValueAtQuantile(99))/1000
 	}

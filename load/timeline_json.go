@@ -51,7 +51,7 @@ func (t *Timeline) UnmarshalJSON(text []byte) error {
 	}
 	t.step, t.slots = span(doc.StepMS), nil
 	for _, d := range doc.Slots {
-		s := &slot{sent: d.Sent, answers: d.Answered, errors: d.Errors, doubles: d.Doubles}
+		s := &slot{sent: d.Sent, answers: d.Answered, errors: d.Errors, doubles: d.Doubles, resident: d.Resident}
 		if d.Latency != "" {
 			var err error
 			if s.latency, err = decoded(d.Latency); err != nil {
