@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/idemrace/idemrace/history"
 	"github.com/idemrace/idemrace/load"
 	"github.com/idemrace/idemrace/report"
 )
@@ -81,6 +82,11 @@ func answersOf(r load.Report) string {
 // loadDetails are what a row has no room for.
 func loadDetails(b *bytes.Buffer, r load.Report) error {
 	fmt.Fprintf(b, "\n%s: %s\n", targetOf(r), answersOf(r))
+	for _, name := range []string{history.Error, history.UnknownOutcome, history.StoreUnavailable, history.Declined} {
+		if why := r.Verdicts.Examples[name]; why != "" {
+			fmt.Fprintf(b, "  %s, for one: %s\n", name, why)
+		}
+	}
 	if r.Note != "" {
 		fmt.Fprintf(b, "  note: %s\n", r.Note)
 	}

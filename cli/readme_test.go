@@ -86,7 +86,8 @@ func TestReadmeConsole(t *testing.T) {
 type shell struct {
 	root string
 	dir  string
-	code int // of the last command
+	env  []string // of idemrace
+	code int      // of the last command
 }
 
 func (s *shell) run(command string) (string, error) {
@@ -111,7 +112,7 @@ func (s *shell) run(command string) (string, error) {
 		return "", fmt.Errorf("the test does not know how to run this")
 	}
 	var out bytes.Buffer
-	s.code = cli.Run(context.Background(), cli.Config{Args: words, Stdout: &out, Stderr: &out})
+	s.code = cli.Run(context.Background(), cli.Config{Args: words, Stdout: &out, Stderr: &out, Environ: s.env})
 	return out.String(), nil
 }
 

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], "__explore-admit") { // a child of explore's
 		main()
 	}
-	testscript.Main(m, map[string]func(){"idemrace": main})
+	testscript.Main(withExamples{m}, map[string]func(){"idemrace": main})
 }
 
 // quickExit: a program built with -race sleeps for a second before it exits, and
@@ -44,6 +44,9 @@ func runScripts(t *testing.T, folder string) {
 			"oneline":   oneLine,
 			"clean":     clean,
 			"disturb":   disturb,
+
+			"payments":      havePayments,
+			"startpayments": startPayments,
 		},
 	})
 }
