@@ -57,6 +57,9 @@ func ParseLoadFault(text string) (LoadFault, error) {
 	at, long, both := strings.Cut(when, "+")
 	var f LoadFault
 	f.Kind, f.Worker, _ = strings.Cut(what, ":")
+	if f.Kind == "redis-down" { // the article's word, and a scenario's
+		f.Kind = StoreDownFault
+	}
 	var err1, err2 error
 	f.At, err1 = time.ParseDuration(at)
 	f.For, err2 = time.ParseDuration(long)
