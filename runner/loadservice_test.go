@@ -203,7 +203,10 @@ func TestParseLoadFault(t *testing.T) {
 			t.Errorf("%s is written %s, which is read %+v, %v", text, got, again, err)
 		}
 	}
-	for _, text := range []string{"", "store-down", "store-down@1s", "store-down@1s+0s", "store-down@-1s+1s", "redis-down@1s+1s", "store-down:w1@1s+1s", "worker-kill@x+1s"} {
+	if got, err := runner.ParseLoadFault("redis-down@1s+1s"); err != nil || got.String() != "store-down@1s+1s" {
+		t.Errorf("redis-down is %v, %v", got, err)
+	}
+	for _, text := range []string{"", "store-down", "store-down@1s", "store-down@1s+0s", "store-down@-1s+1s", "redis-up@1s+1s", "store-down:w1@1s+1s", "worker-kill@x+1s"} {
 		if got, err := runner.ParseLoadFault(text); err == nil {
 			t.Errorf("%q is %+v", text, got)
 		}
