@@ -41,7 +41,6 @@ type outline struct {
 	path, body []piece
 	header     []field // in order of name; Host and Content-Length are not among them
 	host       []piece // of a template for the Host header; nil: the worker's
-	keyed      bool    // the key stands in its header
 }
 
 type field struct {
