@@ -127,7 +127,9 @@ func TestStreamReadsAnswers(t *testing.T) {
 	})
 	mux.HandleFunc("/header", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Charge", "ch_7") })
 	mux.HandleFunc("/busy", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusConflict) })
-	mux.HandleFunc("/unknown", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"code": "outcome_unknown"}`, http.StatusBadGateway) })
+	mux.HandleFunc("/unknown", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"code": "outcome_unknown"}`, http.StatusBadGateway)
+	})
 	mux.HandleFunc("/breaks", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("/endless", func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
