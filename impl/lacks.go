@@ -27,6 +27,11 @@ func sometimes(all []check.Lack, stress check.Stress, invariants ...string) []ch
 	return marked
 }
 
+// atTimes lists what a stress alone does not show, and no need mends.
+func atTimes(stress check.Stress, invariants ...string) []check.Lack {
+	return sometimes(lacks(stress, check.NeedsNothing, invariants...), stress, invariants...)
+}
+
 // twice is what a second execution of one request violates when nobody reports
 // the second charge.
 func twice() []string {

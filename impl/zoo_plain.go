@@ -152,13 +152,16 @@ func resultZoo() []Entry {
 			reservation.FailOpen, errorsarecached.New,
 			// The hidden charge stays the only one; an outcome known to be unknown is not kept.
 			sometimes(without(plainLacks(), check.ProviderUnknown, "effect/silent-duplicate"), check.ProviderUnknown, "effect/at-most-once"),
-			lacks(check.ProviderError, check.NeedsNothing, "error/not-pinned")),
+			lacks(check.ProviderError, check.NeedsNothing, "error/not-pinned"),
+			// A decline that comes late is kept, and told, as any other.
+			atTimes(check.ProviderError, "effect/failure-unbacked")),
 		spoilt("empty-replay", "the replay says that all went well, and is empty",
 			reservation.FailOpen, emptyreplay.New, plainLacks(), always("answer/replay-equal", "effect/success-backed"),
 			lacks(check.Replay, check.NeedsNothing, "answer/replay-equal", "effect/success-backed"),
 			lacks(check.ClientLeaves, check.NeedsNothing, "client/abort-safe"),
 			lacks(check.LeaseOverrun, check.NeedsNothing, "answer/loser"),
-			lacks(check.TwoWorkers, check.NeedsNothing, "answer/loser")),
+			lacks(check.TwoWorkers, check.NeedsNothing, "answer/loser"),
+			atTimes(check.ProviderError, "answer/loser")),
 		spoilt("replay-is-conflict", "a finished key is answered with: in progress",
 			reservation.FailOpen, replayisconflict.New, plainLacks(), conflicting()),
 		spoilt("forgets-early", "a result lives only as long as a lease",

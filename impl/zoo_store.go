@@ -59,6 +59,7 @@ func ownerZoo() []Entry {
 				return releasewithouttoken.New(e.Store, e.KV, e.Clock, e.Config)
 			},
 		}, lacks(check.ProviderError, check.NeedsNothing, "claim/fenced", "effect/at-most-once", "effect/no-overlap"),
+			atTimes(check.ProviderError, "effect/failure-unbacked", "record/final-is-final"),
 			withoutProviderKey()),
 		wounded(Entry{
 			Name: "complete-without-token", Doc: "raise, but a late owner's result replaces the new owner's claim or result",

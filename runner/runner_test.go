@@ -129,6 +129,7 @@ var facts = map[string]map[string]string{
 		"raise": "in-progress, ch_2 | ch_1, ch_2", "fenced": "ch_1, unknown | ch_1"},
 	"lease-overrun-late":   but("ch_1, ch_1 | ch_1, ch_2", "fenced", "ch_1, unknown | ch_1"),
 	"late-failure":         {"wait": "error, ch_1, ch_1 | ch_1", "raise": "error, ch_1, in-progress | ch_1", "fenced": "unknown, unknown, unknown | "},
+	"late-decline":         {"cache": "declined, ch_1 | ch_1", "wait": "ch_1, ch_1 | ch_1", "raise": "ch_1, ch_1 | ch_1", "fenced": "unknown, unknown | "},
 	"unknown-outcome-late": but("unknown, ch_2 | ch_1, ch_2", "fenced", "unknown, unknown | ch_1"),
 
 	// A provider that honours keys: whoever takes over asks it with the first key.

@@ -80,3 +80,24 @@ func lateFailure() Scenario {
 		Controls: []history.Control{{Name: "overlap", Min: 1}, {Name: "provider-failure", Min: 1}},
 	}
 }
+
+// lateDecline: the overtaken owner is declined, when its successor has charged.
+func lateDecline() Scenario {
+	return Scenario{
+		Name:  "late-decline",
+		Title: "the provider outlasts the lease, a second client enters and is charged; then the first is declined",
+		Why: "A decline is true of one call. Another attempt has charged meanwhile: told \"declined\" as the last word, the customer " +
+			"pays again with another card, or the shop cancels an order that is paid.",
+		Setting: Setting{
+			Script:   []fakeprovider.Behaviour{{Hold: true, Fail: fakeprovider.Decline}},
+			Provider: fakeprovider.Behaviour{Hold: true},
+		},
+		Steps: join(overrun(), []Step{
+			Release{Call: 2, IfMade: true}, WaitFor{Answered: "B"},
+			Release{All: true}, Join{}, Settle{},
+		}),
+		Exposes:  possibly("effect/failure-unbacked", "claim/fenced", "record/final-is-final", "effect/unknown-stays-unknown"),
+		Stresses: []check.Stress{check.ProviderError, check.Overlap},
+		Controls: []history.Control{{Name: "overlap", Min: 1}, {Name: "provider-failure", Min: 1}},
+	}
+}

@@ -139,6 +139,7 @@ func article() []Scenario {
 		leaseOverrun(),
 		leaseOverrunLate(),
 		lateFailure(),
+		lateDecline(),
 	}
 }
 

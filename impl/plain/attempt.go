@@ -42,6 +42,7 @@ type Attempt struct {
 	parts    Parts
 	leaseEnd time.Time // by this side's clock, counted from before the claim was sent
 	sawOther bool      // something was seen to stand under the key
+	others   *Value    // another's value that stood there when this attempt wanted to release its claim
 	blind    bool      // the store was down when the key was to be claimed
 }
 
@@ -133,7 +134,7 @@ func (a *Attempt) Run(ctx context.Context, source idempotency.Source) (idempoten
 	ctx = context.WithoutCancel(ctx)
 	result, err := a.execute(ctx)
 	if err != nil {
-		return idempotency.Outcome{}, a.parts.Fail(ctx, a, err)
+		return a.failed(ctx, a.parts.Fail(ctx, a, err))
 	}
 	stands, err := a.parts.Complete(ctx, a, result)
 	out := idempotency.Outcome{Result: result, Source: source}
@@ -206,10 +207,27 @@ func (a *Attempt) Fail(ctx context.Context, cause error) error {
 	return cause
 }
 
+// failed is what the caller is told of an error. "No effect" speaks of this attempt's
+// call alone: where another had taken the claim over, what stands is told.
+func (a *Attempt) failed(ctx context.Context, cause error) (idempotency.Outcome, error) {
+	if a.others == nil || !errors.Is(cause, idempotency.ErrNoEffect) || errors.Is(cause, idempotency.ErrUnknownOutcome) {
+		return idempotency.Outcome{}, cause
+	}
+	a.log(ctx, "no effect, and the claim was overtaken", cause)
+	out, err := a.parts.Answer(a, *a.others, idempotency.Superseded)
+	if errors.Is(err, idempotency.ErrKeyReused) {
+		return idempotency.Outcome{}, cause // that is another request
+	}
+	return out, err
+}
+
 // Release deletes this attempt's own claim, and no other's.
 func (a *Attempt) Release(ctx context.Context) error {
 	return a.insist(ctx, func() error {
 		stands, err := a.Read(ctx)
+		if err == nil && stands != nil && !a.Owns(*stands) {
+			a.others = stands
+		}
 		if err != nil || stands == nil || !a.Owns(*stands) {
 			return err
 		}
