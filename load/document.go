@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,16 +21,28 @@ type Document struct {
 	Started time.Time `json:"started"`
 	Store   string    `json:"store"` // embedded, redis-server, container, url, memory
 	Plan    PlanDoc   `json:"plan"`
-	Shard   *Shard    `json:"shard,omitempty"`  // nil: the whole plan
-	Merged  int       `json:"merged,omitempty"` // of how many shards it was made
-	Loads   []Report  `json:"loads"`
-	Ratios  []Ratio   `json:"ratios,omitempty"` // of what was compared
+	// Settings are what the targets were told. Shards of one load have them alike.
+	Settings Settings `json:"settings"`
+	Shard    *Shard   `json:"shard,omitempty"`  // nil: the whole plan
+	Merged   int      `json:"merged,omitempty"` // of how many shards it was made
+	Loads    []Report `json:"loads"`
+	Ratios   []Ratio  `json:"ratios,omitempty"` // of what was compared
 }
 
 // Tool says what made the load.
 type Tool struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
+}
+
+// Settings of a load, besides its plan.
+type Settings struct {
+	ProviderMS  float64 `json:"provider_ms"`  // how long the provider takes for a charge
+	StorePolicy string  `json:"store_policy"` // "": each coordinator's own
+	LeaseMS     float64 `json:"lease_ms"`
+	RetentionMS float64 `json:"retention_ms"`
+	WaitLimitMS float64 `json:"wait_limit_ms"`
+	Pipeline    bool    `json:"pipeline"` // concurrent store commands share round trips
 }
 
 // PlanDoc is a plan in words: shards of one plan have it alike.
@@ -95,19 +109,40 @@ func Read(r io.Reader, name string) (Document, error) {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return d, fmt.Errorf("%s does not fit schema %s: %v", name, Schema, err)
 	}
-	if s := d.Shard; s != nil && (s.Of < 2 || s.Index < 0 || s.Index >= s.Of) {
-		return d, fmt.Errorf("%s says that it is shard %d of %d", name, s.Index, s.Of)
+	if err := d.sound(); err != nil {
+		return d, fmt.Errorf("%s says %w", name, err)
 	}
 	return d, nil
+}
+
+// sound refuses what no version has written: it would be added up, and look as if all
+// were well. Errors go on after "says".
+func (d Document) sound() error {
+	if s := d.Shard; s != nil && (s.Of < 2 || s.Index < 0 || s.Index >= s.Of || d.Merged > 0) {
+		return fmt.Errorf("that it is shard %d of %d", s.Index, s.Of)
+	}
+	for _, r := range d.Loads {
+		if err := r.sound(); err != nil {
+			return fmt.Errorf("of %s %w", r.Target, err)
+		}
+		if len(r.Verdicts.Shared) > 0 && (d.Shard == nil || !d.Plan.SharedKeys) {
+			return fmt.Errorf("of %s that other shards send its keys, and that there are none", r.Target)
+		}
+	}
+	return nil
 }
 
 // ErrShards is wrapped by what MergeAll refuses.
 var ErrShards = errors.New("not the shards of one load")
 
 // MergeAll is the load that its shards are, as one run would have had it. They may come
-// in any order; names are for errors. Refused, with errors that wrap ErrShards: what is
-// no shard, shards of several plans, of other targets, one that is there twice, or missing.
+// in any order; names are for errors. A whole load alone is what it is. Refused, with
+// errors that wrap ErrShards: what is no shard, shards of several plans, settings or
+// versions, of other targets or stores, one that is there twice, or missing.
 func MergeAll(docs []Document, names []string) (Document, error) {
+	if len(docs) == 1 && docs[0].Shard == nil {
+		return docs[0], nil
+	}
 	if err := oneLoad(docs, names); err != nil {
 		return Document{}, fmt.Errorf("%w: %w", ErrShards, err)
 	}
@@ -125,11 +160,23 @@ func MergeAll(docs []Document, names []string) (Document, error) {
 		}
 		merged, err := Merge(parts)
 		if err != nil {
-			return all, fmt.Errorf("%w: %w", ErrShards, err)
+			return Document{}, fmt.Errorf("%w: %w", ErrShards, err)
 		}
 		all.Loads = append(all.Loads, merged)
 	}
 	return all, nil
+}
+
+// unlike names the first member in which two values of one type differ.
+func unlike(a, b any) string {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	for i := range x.NumField() {
+		if p, q := x.Field(i).Interface(), y.Field(i).Interface(); p != q {
+			name, _, _ := strings.Cut(x.Type().Field(i).Tag.Get("json"), ",")
+			return fmt.Sprintf("%s is %v, and %v", name, p, q)
+		}
+	}
+	return ""
 }
 
 func oneLoad(docs []Document, names []string) error {
@@ -141,7 +188,13 @@ func oneLoad(docs []Document, names []string) error {
 		case d.Shard.Of != docs[0].Shard.Of:
 			return fmt.Errorf("%s is of %d shards, %s of %d", names[i], d.Shard.Of, names[0], docs[0].Shard.Of)
 		case d.Plan != docs[0].Plan:
-			return fmt.Errorf("%s and %s have different plans", names[0], names[i])
+			return fmt.Errorf("%s and %s have different plans: %s", names[0], names[i], unlike(docs[0].Plan, d.Plan))
+		case d.Settings != docs[0].Settings:
+			return fmt.Errorf("%s and %s have different settings: %s", names[0], names[i], unlike(docs[0].Settings, d.Settings))
+		case d.Tool != docs[0].Tool:
+			return fmt.Errorf("%s and %s were written by different programs: %s", names[0], names[i], unlike(docs[0].Tool, d.Tool))
+		case d.Store != docs[0].Store:
+			return fmt.Errorf("%s used a store of kind %s, %s of kind %s", names[0], docs[0].Store, names[i], d.Store)
 		case have[d.Shard.Index] != "":
 			return fmt.Errorf("%s and %s are both shard %d", have[d.Shard.Index], names[i], d.Shard.Index)
 		case len(d.Loads) != len(docs[0].Loads):

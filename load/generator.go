@@ -134,7 +134,7 @@ func (r *run) open(ctx context.Context) {
 		select {
 		case r.places <- struct{}{}:
 		default:
-			r.drop()
+			r.drop(next)
 			continue
 		}
 		r.Judge.Sent(next)
@@ -230,11 +230,12 @@ func (r *run) send(ctx context.Context, req Request, intended time.Duration) {
 	if late > LateBy {
 		r.result.Late++
 	}
-	_ = r.result.Lateness.RecordValue(max(late.Microseconds(), lowest))
+	_ = r.result.Lateness.RecordValue(min(max(late.Microseconds(), lowest), highest))
 	_ = r.result.Latency.RecordValue(min(max((now-intended).Microseconds(), lowest), highest))
 }
 
-func (r *run) drop() {
+func (r *run) drop(next Request) {
+	r.Judge.Dropped(next)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Dropped++

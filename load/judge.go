@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -58,18 +59,25 @@ type Judge struct {
 
 // key is what is remembered of a ref in flight.
 type key struct {
-	charge   string // the first that a success named
-	other    string // the same of another payload under the key
+	own      success // with the key's payload
+	rival    success // with another payload under the key
 	attempts []Attempt
 	waiting  int
 	final    bool // its last planned request has been sent
 	hot      bool
 	shared   bool // other shards send the key, too
 	differs  bool // two successes named different charges
-	ok       bool
 	unknown  bool
 	told     map[string]bool // invariants found already
 }
+
+// success is the first one that was answered.
+type success struct {
+	ok     bool
+	charge string // that it named; a service may name none
+}
+
+func (k *key) ok() bool { return k.own.ok || k.rival.ok }
 
 // DefaultKept is how many findings are kept in full.
 const DefaultKept = 100
@@ -95,6 +103,18 @@ func (j *Judge) Sent(r Request) {
 	k.final = k.final || r.Last
 }
 
+// Dropped is told of a request that never leaves: it may have been its key's last.
+func (j *Judge) Dropped(r Request) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	k := j.open[r.Ref]
+	if k == nil || !r.Last {
+		return
+	}
+	k.final = true
+	j.forget(r.Ref, k)
+}
+
 // Answered is told when its client has the answer, or has left.
 func (j *Judge) Answered(r Request, a Reply, sent, took time.Duration) {
 	j.mu.Lock()
@@ -112,8 +132,13 @@ func (j *Judge) Answered(r Request, a Reply, sent, took time.Duration) {
 		k.attempts = append(k.attempts, Attempt{r.N, ms(sent), ms(took), a.Answer, a.Source, a.Charge})
 	}
 	j.answer(k, r, a)
+	j.forget(r.Ref, k)
+}
+
+// forget settles a key for which nothing more comes.
+func (j *Judge) forget(ref int64, k *key) {
 	if k.waiting == 0 && k.final && !k.hot {
-		j.settle(r.Ref, k)
+		j.settle(ref, k)
 	}
 }
 
@@ -133,22 +158,23 @@ func (j *Judge) answer(k *key, r Request, a Reply) {
 // success: the same payload gets the same charge, and only one payload gets any. In
 // flight either may be the first.
 func (j *Judge) success(k *key, r Request, a Reply) {
-	mine, others := &k.charge, &k.other
+	mine, others := &k.own, &k.rival
 	if r.Other {
 		mine, others = others, mine
 	}
-	k.ok = true
 	switch {
-	case *mine == "":
-		*mine = a.Charge
-	case *mine != a.Charge:
+	case !mine.ok:
+		*mine = success{true, a.Charge}
+	case mine.charge != a.Charge:
 		k.differs = true
-		j.found(k, r.Ref, "answer/replay-equal", fmt.Sprintf("one request was answered %s, and request %d, with the same key and payload, %s", *mine, r.N, a.Charge))
+		j.found(k, r.Ref, "answer/replay-equal", fmt.Sprintf("one request was answered %s, and request %d, with the same key and payload, %s", named(mine.charge), r.N, named(a.Charge)))
 	}
-	if *others != "" {
-		j.found(k, r.Ref, "reuse/refused", fmt.Sprintf("two payloads under one key were answered %s and %s", *others, a.Charge))
+	if others.ok {
+		j.found(k, r.Ref, "reuse/refused", fmt.Sprintf("two payloads under one key were answered %s and %s", named(others.charge), named(a.Charge)))
 	}
 }
+
+func named(charge string) string { return cmp.Or(charge, "without a charge") }
 
 // settle is the end of a key: all that was planned is answered.
 func (j *Judge) settle(ref int64, k *key) {
@@ -159,12 +185,12 @@ func (j *Judge) settle(ref int64, k *key) {
 	}
 	n := j.ledger.Of(2*ref) + j.ledger.Of(2*ref+1)
 	switch {
-	case k.ok && n == 0:
+	case k.ok() && n == 0:
 		j.found(k, ref, "effect/success-backed", "a success was answered, and the ledger has no charge")
-	case !k.ok && n > 0 && !k.unknown:
+	case !k.ok() && n > 0 && !k.unknown:
 		j.found(k, ref, "effect/accounted", "the ledger has a charge, and no answer names it or says that the outcome is unknown")
 	}
-	if k.ok {
+	if k.ok() {
 		j.ok++
 	} else if k.unknown {
 		j.unknown++

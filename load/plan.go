@@ -258,10 +258,12 @@ func (s *Stream) laterBy() time.Duration {
 // dues is a heap of duplicates by time.
 type dues []Request
 
-func (d dues) Len() int           { return len(d) }
-func (d dues) Less(i, j int) bool { return d[i].At < d[j].At }
-func (d dues) Swap(i, j int)      { d[i], d[j] = d[j], d[i] }
-func (d *dues) Push(x any)        { *d = append(*d, x.(Request)) }
+func (d dues) Len() int { return len(d) }
+func (d dues) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(d[i].At, d[j].At), cmp.Compare(d[i].Copy, d[j].Copy)) < 0
+}
+func (d dues) Swap(i, j int) { d[i], d[j] = d[j], d[i] }
+func (d *dues) Push(x any)   { *d = append(*d, x.(Request)) }
 func (d *dues) Pop() any {
 	old := *d
 	last := old[len(old)-1]

@@ -2,9 +2,13 @@ package load
 
 import (
 	"cmp"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -26,6 +30,7 @@ type Report struct {
 	Recovery *Recovery // nil without faults
 	Note     string    // what limits what the load can show
 	Trouble  string    // why the target, or a fault, could not do its part
+	Meeting  string    // that shards with shared keys found in one store: alike in all
 }
 
 // FaultSeen is a fault as it was made. Times are milliseconds since the load's start.
@@ -60,12 +65,14 @@ type document struct {
 	Recovery    *Recovery          `json:"recovery"`
 	Note        string             `json:"note"`
 	Trouble     string             `json:"trouble"`
+	Meeting     string             `json:"meeting,omitempty"`
 }
 
 // MarshalJSON is the report as a document.
 func (r Report) MarshalJSON() ([]byte, error) {
 	q := func(p float64) float64 { return float64(r.Latency.ValueAtQuantile(p)) / 1000 }
 	r.Took = span(ms(r.Took)) // as it will be read: the rate is of that
+	r.Verdicts, r.Faults = r.Verdicts.tidy(), append([]FaultSeen{}, r.Faults...)
 	latency, err1 := encoded(r.Latency)
 	lateness, err2 := encoded(r.Lateness)
 	if err := errors.Join(err1, err2); err != nil {
@@ -75,7 +82,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 		PerSecond: r.PerSecond(), Commands: r.Commands, CPUMS: ms(r.CPU), Go: runtime.Version(),
 		LatencyMS: map[string]float64{"p50": q(50), "p90": q(90), "p99": q(99), "p99.9": q(99.9), "max": float64(r.Latency.Max()) / 1000},
 		Latency:   latency, Lateness: lateness, Verdicts: r.Verdicts, Workers: r.Workers, Timeline: r.Timeline, Faults: r.Faults, Recovery: r.Recovery,
-		Note: r.Note, Trouble: r.Trouble})
+		Note: r.Note, Trouble: r.Trouble, Meeting: r.Meeting})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. Errors: of package json, or a histogram
@@ -85,13 +92,13 @@ func (r *Report) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return err
 	}
-	latency, err1 := decoded(d.Latency)
-	lateness, err2 := decoded(d.Lateness)
+	latency, err1 := decoded(d.Latency, digits)
+	lateness, err2 := decoded(d.Lateness, digits)
 	if err := errors.Join(err1, err2); err != nil {
 		return fmt.Errorf("%s: %w", d.Target, err)
 	}
 	*r = Report{Result: Result{Sent: d.Sent, Dropped: d.Dropped, Late: d.Late, Took: span(d.TookMS), Interrupted: d.Interrupted, Latency: latency, Lateness: lateness, Verdicts: d.Verdicts},
-		Target: d.Target, Workers: d.Workers, Commands: d.Commands, CPU: span(d.CPUMS), Timeline: d.Timeline, Faults: d.Faults, Recovery: d.Recovery, Note: d.Note, Trouble: d.Trouble}
+		Target: d.Target, Workers: d.Workers, Commands: d.Commands, CPU: span(d.CPUMS), Timeline: d.Timeline, Faults: d.Faults, Recovery: d.Recovery, Note: d.Note, Trouble: d.Trouble, Meeting: d.Meeting}
 	return nil
 }
 
@@ -109,21 +116,47 @@ func encoded(h *hdrhistogram.Histogram) (string, error) {
 // errHistogram: text that is no histogram of ours.
 var errHistogram = errors.New("a histogram cannot be read")
 
-func decoded(text string) (h *hdrhistogram.Histogram, err error) {
-	defer func() {
-		if recover() != nil { // the library trusts what it reads
-			h, err = nil, errHistogram
-		}
-	}()
-	h, err = hdrhistogram.Decode([]byte(text))
+// decoded reads a histogram with the range that all of ours have, and so many digits:
+// from another, merging would leave values out without a word. The range is looked at
+// before there is memory for it.
+func decoded(text string, digits int32) (*hdrhistogram.Histogram, error) {
+	if err := ours(text, digits); err != nil {
+		return nil, fmt.Errorf("%w: %w", errHistogram, err)
+	}
+	h, err := hdrhistogram.Decode([]byte(text))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %v", errHistogram, err)
+		return nil, fmt.Errorf("%w: %w", errHistogram, err)
 	}
 	return h, nil
 }
 
+// ours reads the header of an encoded histogram: after eight bytes that say what it is,
+// and compressed.
+func ours(text string, digits int32) error {
+	raw := base64.NewDecoder(base64.StdEncoding, strings.NewReader(text))
+	if _, err := io.CopyN(io.Discard, raw, 8); err != nil {
+		return err
+	}
+	z, err := zlib.NewReader(raw)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = z.Close() }()
+	var head struct {
+		Cookie, Payload, Offset, Digits int32
+		Lowest, Highest                 int64
+	}
+	if err := binary.Read(z, binary.BigEndian, &head); err != nil {
+		return err
+	}
+	if head.Digits != digits || head.Lowest != lowest || head.Highest != highest {
+		return fmt.Errorf("it is of %d to %d with %d digits; a load's are of %d to %d with %d", head.Lowest, head.Highest, head.Digits, lowest, int64(highest), digits)
+	}
+	return nil
+}
+
 // Merge is the report that one load would have had, from those of its shards, in the
-// shards' order. Rates are of the longest one's time. It refuses other targets.
+// shards' order. Rates are of the longest one's time. It refuses other targets and stores.
 func Merge(shards []Report) (Report, error) {
 	if len(shards) == 0 {
 		return Report{}, errors.New("nothing to merge")
@@ -135,6 +168,9 @@ func Merge(shards []Report) (Report, error) {
 	for i, r := range shards {
 		if r.Target != all.Target {
 			return all, fmt.Errorf("%s and %s are two targets", all.Target, r.Target)
+		}
+		if r.Meeting != shards[0].Meeting {
+			return all, fmt.Errorf("shards 0 and %d of %s used two stores, so that they did not race", i, r.Target)
 		}
 		all.add(r)
 		shared = append(shared, r.Verdicts.Shared)
@@ -158,6 +194,7 @@ func said(all, part string, n int, text string) string {
 }
 
 func (r *Report) add(o Report) {
+	r.Meeting = o.Meeting
 	r.Sent, r.Dropped, r.Late = r.Sent+o.Sent, r.Dropped+o.Dropped, r.Late+o.Late
 	r.Took, r.Interrupted = max(r.Took, o.Took), r.Interrupted || o.Interrupted
 	r.Workers, r.Commands, r.CPU = r.Workers+o.Workers, r.Commands+o.Commands, r.CPU+o.CPU

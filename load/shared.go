@@ -15,22 +15,23 @@ type SharedRef struct {
 	Charge     string // that the first success named
 	Other      string // the same of another payload
 	OK         bool   // there was a success
+	OtherOK    bool   // the same of another payload
 	Unknown    bool   // an answer left open whether it was charged
 	Differs    bool   // two successes named different charges
 }
 
 // MarshalJSON writes a ref as an array: there may be a million.
 func (s SharedRef) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]any{s.Ref, s.Own, s.Rival, s.Charge, s.Other, s.OK, s.Unknown, s.Differs})
+	return json.Marshal([]any{s.Ref, s.Own, s.Rival, s.Charge, s.Other, s.OK, s.OtherOK, s.Unknown, s.Differs})
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. Any error is of package json.
 func (s *SharedRef) UnmarshalJSON(text []byte) error {
-	all := []any{&s.Ref, &s.Own, &s.Rival, &s.Charge, &s.Other, &s.OK, &s.Unknown, &s.Differs}
+	all := []any{&s.Ref, &s.Own, &s.Rival, &s.Charge, &s.Other, &s.OK, &s.OtherOK, &s.Unknown, &s.Differs}
 	if err := json.Unmarshal(text, &all); err != nil {
 		return err
 	}
-	if len(all) != 8 || s.Ref < 1 || s.Own < 0 || s.Own > most || s.Rival < 0 || s.Rival > most {
+	if len(all) != 9 || s.Ref < 1 || s.Own < 0 || s.Own > most || s.Rival < 0 || s.Rival > most {
 		return fmt.Errorf("%s is no shared ref", text)
 	}
 	return nil
@@ -38,7 +39,7 @@ func (s *SharedRef) UnmarshalJSON(text []byte) error {
 
 // shared keeps a key for the end.
 func (j *Judge) shared(ref int64, k *key) {
-	j.later = append(j.later, SharedRef{Ref: ref, Charge: k.charge, Other: k.other, OK: k.ok, Unknown: k.unknown, Differs: k.differs})
+	j.later = append(j.later, SharedRef{Ref: ref, Charge: k.own.charge, Other: k.rival.charge, OK: k.own.ok, OtherOK: k.rival.ok, Unknown: k.unknown, Differs: k.differs})
 }
 
 // sharedRefs are all that were kept, with what the ledger has of them by now; doubles
@@ -106,12 +107,15 @@ func (u *union) add(s SharedRef) {
 		u.rivals++
 	}
 	u.Own, u.Rival = u.Own+s.Own, u.Rival+s.Rival
-	u.OK, u.Unknown = u.OK || s.OK, u.Unknown || s.Unknown
-	u.Differs = u.Differs || s.Differs || conflict(u.Charge, s.Charge) || conflict(u.Other, s.Other)
-	u.Charge, u.Other = cmp.Or(u.Charge, s.Charge), cmp.Or(u.Other, s.Other)
+	u.Differs = u.Differs || s.Differs || u.OK && s.OK && u.Charge != s.Charge || u.OtherOK && s.OtherOK && u.Other != s.Other
+	if s.OK && !u.OK {
+		u.OK, u.Charge = true, s.Charge
+	}
+	if s.OtherOK && !u.OtherOK {
+		u.OtherOK, u.Other = true, s.Other
+	}
+	u.Unknown = u.Unknown || s.Unknown
 }
-
-func conflict(a, b string) bool { return a != "" && b != "" && a != b }
 
 // judge is what Judge.settle and Judge.answer do, of a ref of several shards.
 func (v *Verdicts) judge(u *union) {
@@ -119,7 +123,7 @@ func (v *Verdicts) judge(u *union) {
 	v.Ledger.Refs -= extra
 	v.Ledger.Excess += extra
 	v.Ledger.Doubles += over(u.Own) + over(u.Rival)
-	if u.OK {
+	if u.OK || u.OtherOK {
 		v.Succeeded++
 	} else if u.Unknown {
 		v.Unknown++
@@ -138,11 +142,11 @@ func (u *union) findings() (all []Finding) {
 			all = append(all, Finding{Invariant: invariant, Because: fmt.Sprintf(format, args...), Ref: u.Ref})
 		}
 	}
-	n := u.Own + u.Rival
+	n, ok := u.Own+u.Rival, u.OK || u.OtherOK
 	add(u.Own > 1 || u.Rival > 1, atMostOnce, "the shards' ledgers have %d charges for one ref", max(u.Own, u.Rival))
-	add(u.Differs, "answer/replay-equal", "one request was answered with different charges, %s among them", cmp.Or(u.Charge, u.Other))
-	add(u.Charge != "" && u.Other != "", "reuse/refused", "two payloads under one key were answered %s and %s", u.Charge, u.Other)
-	add(u.OK && n == 0, "effect/success-backed", "a success was answered, and no shard's ledger has a charge")
-	add(!u.OK && !u.Unknown && n > 0, "effect/accounted", "a ledger has a charge, and no answer names it or says that the outcome is unknown")
+	add(u.Differs, "answer/replay-equal", "one request was answered with different charges, %s among them", named(cmp.Or(u.Charge, u.Other)))
+	add(u.OK && u.OtherOK, "reuse/refused", "two payloads under one key were answered %s and %s", named(u.Charge), named(u.Other))
+	add(ok && n == 0, "effect/success-backed", "a success was answered, and no shard's ledger has a charge")
+	add(!ok && !u.Unknown && n > 0, "effect/accounted", "a ledger has a charge, and no answer names it or says that the outcome is unknown")
 	return all
 }

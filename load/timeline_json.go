@@ -39,6 +39,9 @@ func (t *Timeline) MarshalJSON() ([]byte, error) {
 	return json.Marshal(doc)
 }
 
+// maxStep in milliseconds is that of a load of decades.
+const maxStep = 1e10
+
 // UnmarshalJSON reads what MarshalJSON writes. Errors: of package json, or a step or a
 // histogram that cannot be.
 func (t *Timeline) UnmarshalJSON(text []byte) error {
@@ -46,7 +49,7 @@ func (t *Timeline) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return err
 	}
-	if doc.StepMS < 1 || len(doc.Slots) > maxSlots {
+	if doc.StepMS < 1 || doc.StepMS > maxStep || len(doc.Slots) > maxSlots {
 		return errors.New("a time line has no step, or too many slots")
 	}
 	t.step, t.slots = span(doc.StepMS), nil
@@ -54,7 +57,7 @@ func (t *Timeline) UnmarshalJSON(text []byte) error {
 		s := &slot{sent: d.Sent, answers: d.Answered, errors: d.Errors, doubles: d.Doubles, resident: d.Resident}
 		if d.Latency != "" {
 			var err error
-			if s.latency, err = decoded(d.Latency); err != nil {
+			if s.latency, err = decoded(d.Latency, slotDigits); err != nil {
 				return err
 			}
 		}
