@@ -114,6 +114,11 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 	if err != nil {
 		return err
 	}
+	files, err := f.out.open()
+	if err != nil {
+		return err
+	}
+	defer files.close()
 	b, err := backend.Open(ctx, f.store.spec(a.env))
 	if err != nil {
 		return storeError(f.store.name, err)
@@ -125,6 +130,8 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 	}
 	doc := load.Document{Schema: load.Schema, Tool: load.Tool{Version: toolVersion(), Go: runtime.Version()}, Started: started(w.common.Plan), Store: b.Kind(), Loads: []load.Report{}}
 	doc.Plan, doc.Shard = w.common.Plan.Doc()
+	doc.Settings = w.settings()
+	w.common.Log = files.newLog(doc.Started)
 	rounds, err := a.loadRounds(ctx, w)
 	switch {
 	case errors.Is(err, runner.ErrFault):
@@ -138,7 +145,10 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 	if f.compare {
 		doc.Ratios = load.Ratios(rounds, runner.Floor)
 	}
-	return a.loadEnd(ctx, f.out, doc, w.limits)
+	if err := files.endLog(w.common.Log); err != nil {
+		return err
+	}
+	return a.loadEnd(ctx, f.out.form, files, doc, w.limits)
 }
 
 // started is when a load begins: now, or when it was agreed on.
@@ -191,6 +201,9 @@ func (a *app) loadWork(f loadFlags) (w loadWork, err error) {
 	case f.compare:
 		w.entries = append(w.entries, impl.Entry{})
 	}
+	if n := len(w.entries) + len(w.services.Targets); n > 1 && !w.common.Plan.Begin.IsZero() {
+		return w, usage("--start-at is for one target, and there are %d: no shard knows when the others' second begins; load one at a time", n)
+	}
 	w.rounds = f.rounds(w.common)
 	return w, nil
 }
@@ -237,6 +250,13 @@ func (a *app) loadRounds(ctx context.Context, w loadWork) ([][]load.Report, erro
 		}
 	}
 	return all, nil
+}
+
+// settings are what the document says of how targets were told.
+func (w loadWork) settings() load.Settings {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	c := w.common.Coordinator
+	return load.Settings{ProviderMS: ms(w.common.Takes), StorePolicy: string(c.StoreDown), LeaseMS: ms(c.Lease), RetentionMS: ms(c.Retention), WaitLimitMS: ms(c.WaitLimit), Pipeline: !w.common.OneByOne}
 }
 
 // loads are the loads to run, one after the other.
@@ -290,12 +310,14 @@ func (a *app) loadOne(ctx context.Context, name string, cfg runner.LoadConfig, r
 	return run(ctx, cfg)
 }
 
-func (a *app) loadEnd(ctx context.Context, out loadOutput, doc load.Document, limits []threshold) error {
-	if err := a.write(out, doc); err != nil {
+func (a *app) loadEnd(ctx context.Context, form string, files *loadFiles, doc load.Document, limits []threshold) error {
+	if err := a.write(form, files, doc); err != nil {
 		return err
 	}
 	var crossed, trouble []string
+	interrupted := ctx.Err() != nil
 	for _, r := range doc.Loads {
+		interrupted = interrupted || r.Interrupted
 		if r.Trouble != "" {
 			trouble = append(trouble, r.Target+": "+r.Trouble)
 		}
@@ -306,7 +328,7 @@ func (a *app) loadEnd(ctx context.Context, out loadOutput, doc load.Document, li
 		}
 	}
 	switch {
-	case ctx.Err() != nil:
+	case interrupted:
 		fmt.Fprintln(a.stderr, "exit 130: interrupted")
 		return verdictError{ExitInterrupted}
 	case len(crossed) > 0:

@@ -66,7 +66,17 @@ func (a *app) merge(ctx context.Context, paths []string, f mergeFlags) error {
 	if err != nil {
 		return usage("%v", err)
 	}
-	return a.loadEnd(ctx, loadOutput{form: f.form, output: f.output, log: f.log}, all, limits)
+	files, err := loadOutput{output: f.output, log: f.log}.open()
+	if err != nil {
+		return err
+	}
+	defer files.close()
+	if files.log != nil {
+		if err := load.WriteLog(files.log.file, all.Started, all.Loads); err != nil {
+			return fmt.Errorf("--hlog: %w", err)
+		}
+	}
+	return a.loadEnd(ctx, f.form, files, all, limits)
 }
 
 func readLoad(path string) (load.Document, error) {
@@ -93,26 +103,4 @@ func loadFormat(form string) error {
 		}
 	}
 	return about("format", unknown("format", form, loadFormats(), "idemrace load --help"))
-}
-
-// loadOutput says where a load is written, and as what.
-type loadOutput struct{ form, output, log string }
-
-// write writes a document, and its log if there is to be one.
-func (a *app) write(o loadOutput, d load.Document) error {
-	text, err := drawLoad(d, o.form)
-	if err == nil {
-		err = a.put(o.output, text)
-	}
-	if err != nil || o.log == "" {
-		return err
-	}
-	file, err := os.Create(o.log)
-	if err != nil {
-		return fmt.Errorf("--hlog: %w", err)
-	}
-	if err := errors.Join(load.WriteLog(file, d.Started, d.Loads), file.Close()); err != nil {
-		return fmt.Errorf("--hlog: %w", err)
-	}
-	return nil
 }

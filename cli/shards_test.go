@@ -17,8 +17,9 @@ import (
 	"github.com/idemrace/idemrace/store/storetest"
 )
 
-// process starts idemrace as one, and returns what waits for its end.
-func process(t *testing.T, env []string, args ...string) (wait func()) {
+// process starts idemrace as one, and returns what waits for its end: false if it was
+// refused for being late.
+func process(t *testing.T, env []string, args ...string) (wait func() bool) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -31,12 +32,40 @@ func process(t *testing.T, env []string, args ...string) (wait func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return func() {
+	return func() bool {
 		t.Helper()
-		if err := cmd.Wait(); err != nil {
+		err := cmd.Wait()
+		if err != nil && strings.Contains(said.String(), "begin late") {
+			return false
+		}
+		if err != nil {
 			t.Errorf("%v: %v: %s", args, err, said.String())
 		}
+		return true
 	}
+}
+
+// together runs processes that begin at one moment; if the machine is too busy to start
+// them in time, at a later one.
+func together(t *testing.T, n int, args func(i int) []string) {
+	t.Helper()
+	for lead := 2 * time.Second; lead < time.Minute; lead *= 2 {
+		begin := time.Now().Add(lead).Format(time.RFC3339Nano)
+		var waits []func() bool
+		for i := range n {
+			waits = append(waits, process(t, []string{fmt.Sprint("JOB_COMPLETION_INDEX=", i)}, append(args(i), "--start-at", begin)...))
+		}
+		late := 0
+		for _, wait := range waits {
+			if !wait() {
+				late++
+			}
+		}
+		if late == 0 {
+			return
+		}
+	}
+	t.Fatal("processes cannot be started in a minute")
 }
 
 func loaded(t *testing.T, path string) load.Report {
@@ -66,19 +95,16 @@ func TestFourShardsAreOneProcess(t *testing.T) {
 		name := func(i any) string { return filepath.Join(dir, fmt.Sprint(row.impl, row.shared, i, ".json")) }
 		args := append(slices.Clone(common), "--impl", row.impl)
 		process(t, nil, append(args, "-o", name("whole"))...)()
-		begin := time.Now().Add(2 * time.Second).Format(time.RFC3339Nano) // for starting processes on a busy machine
-		var waits []func()
 		merging := []string{"merge", "--format", "json", "-o", name("all"), "--hlog", name("log")}
-		for i := range 4 {
-			one := append(slices.Clone(args), "--shards", "4", "-o", name(i), "--start-at", begin)
+		together(t, 4, func(i int) []string {
+			one := append(slices.Clone(args), "--shards", "4", "-o", name(i))
 			if row.shared {
 				one = append(one, "--shared-keys")
 			}
-			waits = append(waits, process(t, []string{fmt.Sprint("JOB_COMPLETION_INDEX=", i)}, one...))
+			return one
+		})
+		for i := range 4 {
 			merging = append(merging, name(i))
-		}
-		for _, wait := range waits {
-			wait()
 		}
 		if code, out, said := call(t.Context(), cli.Config{}, merging...); code != 0 {
 			t.Fatalf("merge: %d %s %s", code, out, said)
@@ -122,6 +148,12 @@ func TestShardsAreRefused(t *testing.T) {
 		code, _, said := call(context.Background(), cli.Config{}, append([]string{"load", "--store", "memory"}, row.args...)...)
 		if code != cli.ExitUsage || !strings.Contains(said, row.why) || strings.Count(said, "\n") != 1 {
 			t.Errorf("%v: exit %d, %s", row.args, code, said)
+		}
+	}
+	nowhere := filepath.Join(t.TempDir(), "no", "file")
+	for _, flag := range []string{"--output", "--hlog"} { // before anything is loaded
+		if code, _, said := call(context.Background(), cli.Config{}, "load", "--store", "memory", "--for", "1h", flag, nowhere); code != cli.ExitUsage || !strings.Contains(said, flag+" "+nowhere) || strings.Count(said, "\n") != 1 {
+			t.Errorf("%s: exit %d, %s", flag, code, said)
 		}
 	}
 	if code, _, said := call(context.Background(), cli.Config{}, "merge", "nowhere.json"); code != cli.ExitUsage || !strings.Contains(said, "there is no nowhere.json") {

@@ -7,12 +7,17 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/idemrace/idemrace/cli"
+	"github.com/idemrace/idemrace/store/storetest"
 )
 
 // job is batch/v1's, as far as the manifests use it: any other field is refused.
@@ -27,8 +32,14 @@ type job struct {
 		BackoffLimit   *int   `yaml:"backoffLimit"`
 		Template       struct {
 			Spec struct {
-				RestartPolicy string `yaml:"restartPolicy"`
-				Containers    []struct {
+				RestartPolicy      string `yaml:"restartPolicy"`
+				EnableServiceLinks *bool  `yaml:"enableServiceLinks"`
+				SecurityContext    struct {
+					RunAsNonRoot bool `yaml:"runAsNonRoot"`
+					RunAsUser    int  `yaml:"runAsUser"`
+					FSGroup      int  `yaml:"fsGroup"`
+				} `yaml:"securityContext"`
+				Containers []struct {
 					Name, Image string
 					Args        []string
 					EnvFrom     []struct {
@@ -37,6 +48,11 @@ type job struct {
 					Resources struct {
 						Requests map[string]string
 					}
+					SecurityContext struct {
+						AllowPrivilegeEscalation *bool `yaml:"allowPrivilegeEscalation"`
+						ReadOnlyRootFilesystem   bool  `yaml:"readOnlyRootFilesystem"`
+						Capabilities             struct{ Drop []string }
+					} `yaml:"securityContext"`
 					VolumeMounts []struct {
 						Name      string
 						MountPath string `yaml:"mountPath"`
@@ -115,12 +131,15 @@ func TestTheJobIsOneLoad(t *testing.T) {
 	}
 	for _, of := range []job{j, merge} {
 		s := of.Spec.Template.Spec
+		if by := s.SecurityContext; !imageRunsAs(t, by.RunAsUser) || by.FSGroup != by.RunAsUser || !by.RunAsNonRoot {
+			t.Errorf("the image's user may not write to the volume: %+v", by)
+		}
 		if s.RestartPolicy != "Never" || s.Volumes[0].PersistentVolumeClaim.ClaimName != "idemrace-results" || s.Containers[0].VolumeMounts[0].MountPath != "/results" {
 			t.Errorf("%+v", s)
 		}
 	}
 	help := accepted(t, c.Args)
-	for _, path := range []string{"base/kustomization.yaml", "example/kustomization.yaml"} {
+	for _, path := range []string{"base/kustomization.yaml", "example/load/kustomization.yaml"} {
 		var k kustomization
 		read(t, path, &k)
 		for _, g := range k.ConfigMapGenerator {
@@ -135,6 +154,100 @@ func TestTheJobIsOneLoad(t *testing.T) {
 			}
 		}
 	}
-	var merging kustomization
+	var merging, over, with kustomization
 	read(t, "merge/kustomization.yaml", &merging)
+	read(t, "example/load/kustomization.yaml", &over)
+	read(t, "example/merge/kustomization.yaml", &with)
+	if over.Namespace != with.Namespace || !slices.Equal(over.Images, with.Images) {
+		t.Errorf("the example's merge is not where its load is: %+v, %+v", over, with)
+	}
+}
+
+// imageRunsAs: the image's user is that.
+func imageRunsAs(t *testing.T, user int) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(text), fmt.Sprintf("\nUSER %d:%d\n", user, user))
+}
+
+// What the Jobs would run is run here, one pod after the other: the volume is a folder,
+// and the settings are the config map's, but for the store, the rate and the time.
+func TestTheJobsCanBeRun(t *testing.T) {
+	redis := storetest.StartRedis(t)
+	var j, merge job
+	var k kustomization
+	read(t, "base/job.yaml", &j)
+	read(t, "merge/job.yaml", &merge)
+	read(t, "base/kustomization.yaml", &k)
+	folder := t.TempDir()
+	pod := func(args []string, env ...string) (string, string) {
+		t.Helper()
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "/results", folder)
+			for _, one := range env {
+				name, value, _ := strings.Cut(one, "=")
+				args[i] = strings.ReplaceAll(args[i], "$("+name+")", value)
+			}
+		}
+		var out, said bytes.Buffer
+		if code := cli.Run(t.Context(), cli.Config{Args: args, Environ: env, Stdout: &out, Stderr: &said}); code != 0 {
+			t.Fatalf("%v: exit %d: %s", args, code, said.String())
+		}
+		return out.String(), said.String()
+	}
+	env := append(slices.Clone(k.ConfigMapGenerator[0].Literals), "IDEMRACE_STORE=redis://"+redis, "IDEMRACE_RATE=400", "IDEMRACE_FOR=300ms")
+	for i := range j.Spec.Completions {
+		args := slices.Clone(j.Spec.Template.Spec.Containers[0].Args)
+		if _, said := pod(args, append(slices.Clone(env), fmt.Sprint("JOB_COMPLETION_INDEX=", i))...); strings.Contains(said, "no flag's") {
+			t.Error(said)
+		}
+	}
+	table, _ := pod(slices.Clone(merge.Spec.Template.Spec.Containers[0].Args))
+	if !strings.Contains(table, "Of 4 shards") || !regexp.MustCompile(`(?m)^wait +120 `).MatchString(table) {
+		t.Errorf("not the whole plan:\n%s", table)
+	}
+}
+
+// What kustomize makes of the overlays is whole: each name that one object has for
+// another is there, in one namespace.
+func TestKustomizeBuilds(t *testing.T) {
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("kubectl is not installed; it would build the overlays")
+	}
+	build := func(dir string) (load job, text string) {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), kubectl, "kustomize", dir).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", dir, err, out)
+		}
+		for doc := range strings.SplitSeq(string(out), "\n---\n") {
+			if strings.Contains(doc, "\nkind: Job\n") {
+				d := yaml.NewDecoder(strings.NewReader(doc))
+				d.KnownFields(true)
+				if err := d.Decode(&load); err != nil {
+					t.Fatalf("%s: %v\n%s", dir, err, doc)
+				}
+			}
+		}
+		return load, string(out)
+	}
+	for _, under := range []string{"", "example/"} {
+		from := map[string]string{"": "base", "example/": "example/load"}[under]
+		load, text := build(from)
+		merge, _ := build(under + "merge")
+		a, b := load.Spec.Template.Spec, merge.Spec.Template.Spec
+		if load.Metadata["namespace"] != merge.Metadata["namespace"] || a.Containers[0].Image != b.Containers[0].Image || a.Volumes[0] != b.Volumes[0] {
+			t.Errorf("%s is not merged by %smerge: %+v, %+v", from, under, load, merge)
+		}
+		if name := a.Containers[0].EnvFrom[0].ConfigMapRef.Name; !strings.Contains(text, "\n  name: "+name+"\n") {
+			t.Errorf("%s: there is no config map %s", from, name)
+		}
+		if claim := a.Volumes[0].PersistentVolumeClaim.ClaimName; !strings.Contains(text, "\n  name: "+claim+"\n") {
+			t.Errorf("%s: there is no volume claim %s", from, claim)
+		}
+	}
 }

@@ -345,27 +345,3 @@ func TestMergeHasNoOrder(t *testing.T) {
 		}
 	})
 }
-
-// HdrHistogram's own reader reads the log: as many values as were answered, in
-// nanoseconds, under the target's name.
-func TestLogIsReadBack(t *testing.T) {
-	line := NewTimeline(time.Second)
-	for i := range 3 {
-		line.answered(time.Duration(i)*time.Second, time.Duration(i)*time.Second, 7*time.Millisecond, false)
-	}
-	began := time.Date(2026, 12, 1, 13, 0, 0, 0, time.UTC)
-	var log bytes.Buffer
-	if err := WriteLog(&log, began, []Report{{Result: empty(), Target: "wait", Timeline: line}}); err != nil {
-		t.Fatal(err)
-	}
-	r := hdrhistogram.NewHistogramLogReader(bytes.NewReader(log.Bytes()))
-	for i := range 3 {
-		h, err := r.NextIntervalHistogram()
-		if err != nil || h == nil {
-			t.Fatalf("line %d: %v\n%s", i, err, log.String())
-		}
-		if n, at := h.TotalCount(), time.Duration(h.ValueAtQuantile(50)); n != 1 || at < 7*time.Millisecond || at > 7100*time.Microsecond || h.Tag() != "wait" {
-			t.Errorf("line %d: %d values, %v, tag %q", i, n, at, h.Tag())
-		}
-	}
-}

@@ -50,6 +50,7 @@ type Generator struct {
 	Progress    func(Snapshot) // asked for every Every; may be nil
 	Every       time.Duration
 	Timeline    *Timeline // what happened when; may be nil
+	Log         *Lines    // the same for HdrHistogram's tools; may be nil
 	// Settle is called when the last client has its answer, before the judge's last
 	// word: a target may go on with what nobody waits for any more. May be nil.
 	Settle func()
@@ -96,6 +97,7 @@ func (g *Generator) Run(ctx context.Context) Result {
 	r.result.Latency = hdrhistogram.New(lowest, highest, digits)
 	r.result.Lateness = hdrhistogram.New(lowest, highest, digits)
 	r.Timeline.begin(r.start)
+	r.Log.begin(r.start)
 	stop := r.watch()
 	if n := g.Plan.Pace.Closed(); n > 0 {
 		r.closed(ctx, n)
@@ -105,6 +107,7 @@ func (g *Generator) Run(ctx context.Context) Result {
 	r.sending.Wait()
 	stop()
 	r.result.Took = time.Since(r.start)
+	r.Log.end(r.result.Took)
 	r.result.Interrupted = ctx.Err() != nil
 	if r.Settle != nil {
 		r.Settle()
@@ -222,6 +225,7 @@ func (r *run) send(ctx context.Context, req Request, intended time.Duration) {
 	now := time.Since(r.start)
 	r.Judge.Answered(req, reply, left, now-left)
 	r.Timeline.answered(left, now, now-intended, failed(req, reply))
+	r.Log.answered(now, now-intended)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Sent++

@@ -37,6 +37,7 @@ type LoadConfig struct {
 	Takes       time.Duration // how long the provider takes for a charge
 	Faults      []LoadFault
 	Progress    func(load.Snapshot)
+	Log         *load.Log // may be nil
 }
 
 // tell adds what happened when.
@@ -61,10 +62,14 @@ func Load(ctx context.Context, cfg LoadConfig) (load.Report, error) {
 	if err := l.open(); err != nil {
 		return load.Report{}, errors.Join(err, l.close())
 	}
-	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: t, Progress: cfg.Progress, Every: time.Second}
+	meeting, err := meet(ctx, cfg.Backend, cfg.Plan)
+	if err != nil {
+		return load.Report{}, errors.Join(err, l.close())
+	}
+	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: t, Log: cfg.Log.Of(l.name()), Progress: cfg.Progress, Every: time.Second}
 	faults := disturb(ctx, time.Now(), cfg.Faults, l)
 	before := cpu()
-	r := load.Report{Result: g.Run(ctx), Target: l.name()}
+	r := load.Report{Result: g.Run(ctx), Target: l.name(), Meeting: meeting}
 	r.CPU = cpu() - before
 	r.Commands = int(l.commands.Load())
 	tell(&r, t, faults.end())
@@ -171,7 +176,7 @@ func (l *loading) close() error {
 // to their retention, since one shard does not know when the last is done.
 func (l *loading) prefix() string {
 	if run := l.cfg.Plan.Run; run != "" {
-		return "idemrace:load:" + run + ":" + l.name() + ":"
+		return loadPrefix(run) + l.name() + ":"
 	}
 	return runPrefix()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/idemrace/idemrace/load"
+	"github.com/idemrace/idemrace/store/backend"
 	"github.com/idemrace/idemrace/target/hook"
 	"github.com/idemrace/idemrace/target/httptarget"
 )
@@ -26,12 +27,23 @@ func LoadService(ctx context.Context, svc ServiceConfig, cfg LoadConfig) (r load
 		return r, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.usesStore && cfg.Plan.Run != "" && svc.Backend.Kind() != backend.URL {
+		return r, fmt.Errorf("%w: %s: shards share its keys, and no other shard reaches its store of kind %s; give one for all: --store redis://HOST:PORT", ErrTarget, s.Name(), svc.Backend.Kind())
+	}
 	l, err := s.underLoad(ctx, cfg)
 	if err != nil {
 		return r, err
 	}
 	defer l.close()
-	return l.run(ctx), nil
+	meeting := ""
+	if s.usesStore {
+		if meeting, err = meet(ctx, svc.Backend, cfg.Plan); err != nil {
+			return r, err
+		}
+	}
+	r = l.run(ctx)
+	r.Meeting = meeting
+	return r, nil
 }
 
 // unfit says why a service cannot be loaded at all, "" if it can.
@@ -108,7 +120,7 @@ func (s *Service) unfaultable(f LoadFault) string {
 func (l *serviceLoad) run(ctx context.Context) load.Report {
 	s := l.svc
 	g := load.Generator{Plan: l.cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: l.time,
-		Progress: l.cfg.Progress, Every: time.Second, Settle: func() { l.settle(ctx) }}
+		Log: l.cfg.Log.Of(s.Name()), Progress: l.cfg.Progress, Every: time.Second, Settle: func() { l.settle(ctx) }}
 	faults := disturb(ctx, time.Now(), l.cfg.Faults, l)
 	before, commands := cpu(), l.commands()
 	r := load.Report{Result: g.Run(ctx), Target: s.Name(), Workers: len(l.workers)}
