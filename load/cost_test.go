@@ -22,7 +22,7 @@ func (s instant) Send(_ context.Context, r Request) Reply {
 // thousand and a million: time and allocations a request, and what is still held for
 // each when all are judged. It grows linearly if the figures stay.
 func BenchmarkCost(b *testing.B) {
-	for _, n := range []int64{10_000, 100_000, 1_000_000} {
+	for _, n := range []int64{10_000, 100_000, 1_000_000, 5_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var held, allocated float64
 			for b.Loop() {

@@ -164,7 +164,20 @@ func MergeAll(docs []Document, names []string) (Document, error) {
 		}
 		all.Loads = append(all.Loads, merged)
 	}
+	all.compare()
 	return all, nil
+}
+
+// compare has the ratios of all shards where each had its own.
+func (d *Document) compare() {
+	if len(d.Ratios) == 0 {
+		return
+	}
+	var rounds [][]Report
+	for _, r := range d.Loads {
+		rounds = append(rounds, []Report{r})
+	}
+	d.Ratios = Ratios(rounds, d.Ratios[0].To)
 }
 
 // unlike names the first member in which two values of one type differ.

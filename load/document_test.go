@@ -2,7 +2,9 @@ package load
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,20 +171,32 @@ func empty() Result {
 	return Result{Latency: hdrhistogram.New(lowest, highest, digits), Lateness: hdrhistogram.New(lowest, highest, digits)}
 }
 
+// withRefs is a document with these shared refs.
+func withRefs(list string) string {
+	var text bytes.Buffer
+	z := zlib.NewWriter(&text)
+	_, _ = z.Write([]byte(list))
+	_ = z.Close()
+	return `{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":"` + base64.StdEncoding.EncodeToString(text.Bytes()) + `"}}]}`
+}
+
 func TestReadRefuses(t *testing.T) {
 	for text, why := range map[string]string{
 		``:                              "it is not a load",
 		`{}`:                            "it is not a load",
 		`[]`:                            "it is not a load",
 		`{"schema":"idemrace.load/v2"}`: `it has schema "idemrace.load/v2"`,
-		`{"schema":"idemrace.load/v1","loads":[{"latency_hdr":"AAAA","lateness_hdr":""}]}`:                                      "a histogram cannot be read",
-		`{"schema":"idemrace.load/v1","shard":{"index":4,"of":4}}`:                                                              "it says that it is shard 4 of 4",
-		`{"schema":"idemrace.load/v1","loads":3}`:                                                                               "does not fit",
-		`{"schema":"idemrace.load/v1","loads":[{"latency_hdr":"","timeline":{"step_ms":0}}]}`:                                   "time line",
-		`{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":[[0,1,1,"","",true,false,false,false]]}}]}`:           "is no shared ref",
-		`{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":[[1,1,1,"","",true,false,false]]}}]}`:                 "is no shared ref",
-		`{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":[[1,4,1,"","",true,false,false,false]]}}]}`:           "is no shared ref",
-		`{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":[[1,1,1,"","",true,false,false,false,"more",{}]]}}]}`: "is no shared ref",
+		`{"schema":"idemrace.load/v1","loads":[{"latency_hdr":"AAAA","lateness_hdr":""}]}`:    "a histogram cannot be read",
+		`{"schema":"idemrace.load/v1","shard":{"index":4,"of":4}}`:                            "it says that it is shard 4 of 4",
+		`{"schema":"idemrace.load/v1","loads":3}`:                                             "does not fit",
+		`{"schema":"idemrace.load/v1","loads":[{"latency_hdr":"","timeline":{"step_ms":0}}]}`: "time line",
+		withRefs(`[null]`): "is no shared ref",
+		withRefs(`[`):      "does not fit",
+		`{"schema":"idemrace.load/v1","loads":[{"verdicts":{"shared_refs":"AAAA"}}]}`: "shared refs: ",
+		withRefs(`[[0,1,1,"","",true,false,false,false]]`):                            "is no shared ref",
+		withRefs(`[[1,1,1,"","",true,false,false]]`):                                  "is no shared ref",
+		withRefs(`[[1,4,1,"","",true,false,false,false]]`):                            "is no shared ref",
+		withRefs(`[[1,1,1,"","",true,false,false,false,"more",{}]]`):                  "is no shared ref",
 	} {
 		if _, err := Read(strings.NewReader(text), "it"); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: want %q: %v", text, why, err)

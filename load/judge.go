@@ -224,7 +224,7 @@ type Verdicts struct {
 	Ledger    Totals            `json:"ledger"`
 	// Shared are the refs that other shards send, too. They are in the ledger and among
 	// the answers, and in nothing else: merge judges them.
-	Shared []SharedRef `json:"shared_refs,omitempty"`
+	Shared SharedRefs `json:"shared_refs,omitempty"`
 }
 
 // End settles what is still open and reconciles: charges are distinct refs that

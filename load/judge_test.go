@@ -35,7 +35,7 @@ func TestSuccessWithoutAChargeDiffers(t *testing.T) {
 		one, two := first, last
 		one.Shared, two.Shared, one.Last = true, true, true
 		v := Verdicts{Violated: map[string]int64{}}
-		v.joinShared([][]SharedRef{told(l, one, row.a).End().Shared, told(NewLedger(nil), two, row.b).End().Shared})
+		v.joinShared([]SharedRefs{told(l, one, row.a).End().Shared, told(NewLedger(nil), two, row.b).End().Shared})
 		if v.Violated["answer/replay-equal"] != row.want || v.Succeeded != 1 {
 			t.Errorf("%s, in two shards: %v", row.why, v.Violated)
 		}

@@ -164,7 +164,7 @@ func Merge(shards []Report) (Report, error) {
 	all := Report{Target: shards[0].Target}
 	all.Latency, all.Lateness = hdrhistogram.New(lowest, highest, digits), hdrhistogram.New(lowest, highest, digits)
 	all.Verdicts = Verdicts{Violated: map[string]int64{}, Answers: map[string]int64{}}
-	var shared [][]SharedRef
+	var shared []SharedRefs
 	for i, r := range shards {
 		if r.Target != all.Target {
 			return all, fmt.Errorf("%s and %s are two targets", all.Target, r.Target)

@@ -1,9 +1,13 @@
 package load
 
 import (
+	"bytes"
 	"cmp"
+	"compress/zlib"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 )
 
@@ -20,7 +24,7 @@ type SharedRef struct {
 	Differs    bool   // two successes named different charges
 }
 
-// MarshalJSON writes a ref as an array: there may be a million.
+// MarshalJSON writes a ref as an array.
 func (s SharedRef) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{s.Ref, s.Own, s.Rival, s.Charge, s.Other, s.OK, s.OtherOK, s.Unknown, s.Differs})
 }
@@ -35,6 +39,52 @@ func (s *SharedRef) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("%s is no shared ref", text)
 	}
 	return nil
+}
+
+// SharedRefs are a shard's, in order. There may be millions: a document has them as
+// text that is compressed (zlib) and in base64, some seven bytes a ref.
+type SharedRefs []SharedRef
+
+// maxShared is how many bytes of refs are read: those of five million.
+const maxShared = 1 << 28
+
+// MarshalJSON writes a list of refs, compressed.
+func (s SharedRefs) MarshalJSON() ([]byte, error) {
+	list, err := json.Marshal([]SharedRef(s))
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	z := zlib.NewWriter(&text)
+	_, err = z.Write(list)
+	if err := errors.Join(err, z.Close()); err != nil {
+		return nil, err
+	}
+	return json.Marshal(text.Bytes()) // which is base64
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. Errors: of package json, zlib, or a ref
+// that cannot be.
+func (s *SharedRefs) UnmarshalJSON(text []byte) error {
+	var packed []byte
+	if err := json.Unmarshal(text, &packed); err != nil || packed == nil {
+		return err
+	}
+	z, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("shared refs: %w", err)
+	}
+	list, err := io.ReadAll(io.LimitReader(z, maxShared+1))
+	if err := errors.Join(err, z.Close()); err != nil {
+		return fmt.Errorf("shared refs: %w", err)
+	}
+	if len(list) > maxShared {
+		return errors.New("there are too many shared refs")
+	}
+	var refs []SharedRef
+	err = json.Unmarshal(list, &refs)
+	*s = refs
+	return err
 }
 
 // shared keeps a key for the end.
@@ -69,7 +119,7 @@ type union struct {
 }
 
 // joinShared judges the refs of all shards, and mends what their ledgers said apart.
-func (v *Verdicts) joinShared(shards [][]SharedRef) {
+func (v *Verdicts) joinShared(shards []SharedRefs) {
 	all := map[int64]*union{}
 	for _, refs := range shards {
 		for _, s := range refs {
