@@ -19,6 +19,9 @@ type Timeline struct {
 	start time.Time
 	step  time.Duration
 	slots []*slot
+	// joined: it is of shards' processes, the largest of them; this one's memory is of
+	// no interest.
+	joined bool
 }
 
 // slot is one step of a load.
@@ -95,7 +98,11 @@ func (t *Timeline) at(moment time.Duration) *slot {
 	}
 	i := int(max(moment, 0) / t.step)
 	for len(t.slots) <= i {
-		t.slots = append(t.slots, &slot{resident: resident()})
+		next := &slot{}
+		if !t.joined {
+			next.resident = resident()
+		}
+		t.slots = append(t.slots, next)
 	}
 	return t.slots[i]
 }

@@ -70,7 +70,7 @@ func (t *Timeline) clone() *Timeline {
 	if t == nil {
 		return nil
 	}
-	c := &Timeline{step: t.step, start: t.start}
+	c := &Timeline{step: t.step, start: t.start, joined: true}
 	c.join(t)
 	return c
 }
