@@ -126,6 +126,45 @@ func TestFourShardsAreOneProcess(t *testing.T) {
 	}
 }
 
+// Shards that were told one store by two names are one load; two stores are none, and
+// would accuse whatever was loaded.
+func TestShardsOfTwoStoresAreRefused(t *testing.T) {
+	stores := []string{"redis://" + storetest.StartRedis(t), "redis://" + storetest.StartRedis(t)}
+	dir := t.TempDir()
+	name := func(i int) string { return filepath.Join(dir, fmt.Sprint(i, ".json")) }
+	together(t, 2, func(i int) []string {
+		return []string{"load", "--rate", "100", "--for", "200ms", "--duplicates", "1", "--shared-keys", "--shards", "2", "--format", "json", "--store", stores[i], "-o", name(i)}
+	})
+	code, _, said := call(t.Context(), cli.Config{}, "merge", name(0), name(1))
+	if code != cli.ExitUsage || !strings.Contains(said, "shards 0 and 1 of wait used two stores") || strings.Count(said, "\n") != 1 {
+		t.Errorf("exit %d, %s", code, said)
+	}
+}
+
+// What merge says of a load that was interrupted, or crossed a threshold, is what the
+// load said.
+func TestMergeEndsAsTheLoadDid(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "load.json")
+	if code, _, said := call(t.Context(), cli.Config{}, "load", "--impl", "cache", "--store", "memory", "--rate", "300", "--for", "500ms", "--duplicates", "1", "--later", "0", "--format", "json", "-o", path); code != 0 {
+		t.Fatalf("exit %d, %s", code, said)
+	}
+	code, out, said := call(t.Context(), cli.Config{}, "merge", path, "--threshold", "double_charges==0")
+	if code != cli.ExitUnexpected || !strings.Contains(said, "double_charges==0 of cache is") || !strings.Contains(out, "\ncache ") {
+		t.Errorf("exit %d, %s%s", code, out, said)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := strings.Replace(string(text), `"interrupted": false`, `"interrupted": true`, 1)
+	if err := os.WriteFile(path, []byte(cut), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said := call(t.Context(), cli.Config{}, "merge", path); code != cli.ExitInterrupted || !strings.Contains(said, "interrupted") {
+		t.Errorf("exit %d, %s", code, said)
+	}
+}
+
 func TestShardsAreRefused(t *testing.T) {
 	past := time.Now().Add(-time.Minute).Format(time.RFC3339)
 	soon := time.Now().Add(time.Hour).Format(time.RFC3339)
@@ -142,6 +181,7 @@ func TestShardsAreRefused(t *testing.T) {
 		{[]string{"--shard", "0/2", "--shared-keys", "--start-at", past}, "shards that begin late do not race"},
 		{[]string{"--start-at", "tomorrow"}, "RFC 3339"},
 		{[]string{"--start-at", soon, "--clients", "3"}, "needs a pace"},
+		{[]string{"--start-at", soon, "--impl", "wait,raise"}, "--start-at is for one target"},
 		{[]string{"--shard", "0/2", "--clients", "3"}, "a closed pace goes by its answers"},
 		{[]string{"--shard", "0/2", "--shared-keys", "--start-at", soon, "--store", "memory"}, "no other shard reaches a store of kind memory"},
 	} {
