@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (d *faulting) make(ctx context.Context, start time.Time, f LoadFault, in fa
 func (d *faulting) end() []load.FaultSeen {
 	d.stop()
 	d.going.Wait()
-	slices.SortFunc(d.seen, func(a, b load.FaultSeen) int { return int(a.Began - b.Began) })
+	slices.SortFunc(d.seen, func(a, b load.FaultSeen) int { return cmp.Compare(a.Began, b.Began) })
 	return d.seen
 }
 
