@@ -31,7 +31,7 @@ test: ## run the tests; says at its end what could not run here
 	go test $(TEST) $(PKG)
 
 race: ## run the tests with the race detector, nothing remembered
-	go test -race -count=1 $(TEST) $(PKG)
+	go test -race -count=1 -timeout 30m $(TEST) $(PKG)
 
 lint: fmt vet staticcheck ## gofmt, go vet, staticcheck (exceptions: staticcheck.conf)
 
