@@ -133,8 +133,7 @@ func (c *Coordinator) run(ctx context.Context, name string, req idempotency.Requ
 		return idempotency.Outcome{}, err // the claim stays until its lease ends
 	}
 	if err != nil {
-		_ = c.release.Run(ctx, c.rdb, []string{name}, claim.String()).Err() // else the lease gives it back
-		return idempotency.Outcome{}, err
+		return c.failed(ctx, name, req, claim, err)
 	}
 	done := record{State: "done", Fingerprint: claim.Fingerprint, Result: result}
 	text, err := c.complete.Run(ctx, c.rdb, []string{name}, claim.String(), done.String(), c.cfg.Retention.Milliseconds()).Text()
@@ -146,6 +145,20 @@ func (c *Coordinator) run(ctx context.Context, name string, req idempotency.Requ
 		return idempotency.Outcome{Result: result, Source: idempotency.Executed, Stored: true}, nil
 	}
 	return c.superseded(ctx, req, result, text)
+}
+
+// failed frees the key. "No effect" is said of this call alone: where somebody else has
+// the key by now, and has charged or may, it is not the last word, and what stands is told.
+func (c *Coordinator) failed(ctx context.Context, name string, req idempotency.Request, claim record, cause error) (idempotency.Outcome, error) {
+	text, err := c.release.Run(ctx, c.rdb, []string{name}, claim.String()).Text()
+	var stands record
+	if err != nil || text == "" || !errors.Is(cause, idempotency.ErrNoEffect) || json.Unmarshal([]byte(text), &stands) != nil {
+		return idempotency.Outcome{}, cause // if the store did not answer, the lease gives the key back
+	}
+	if out, err := answer(req, stands, idempotency.Superseded); !errors.Is(err, idempotency.ErrKeyReused) {
+		return out, err
+	}
+	return idempotency.Outcome{}, cause
 }
 
 // superseded: the lease had ended, and somebody else has the key.

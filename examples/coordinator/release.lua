@@ -1,6 +1,9 @@
 -- Frees a claim, if it is still its owner's.
 -- KEYS[1] name, ARGV[1] the claim.
-if redis.call('GET', KEYS[1]) == ARGV[1] then
-  return redis.call('DEL', KEYS[1])
+-- Returns what stands there of somebody else's, or nothing.
+local stands = redis.call('GET', KEYS[1])
+if stands == ARGV[1] then
+  redis.call('DEL', KEYS[1])
+  return ''
 end
-return 0
+return stands or ''

@@ -7,7 +7,8 @@
 //   claimed, lease over      taken over: with the same key to the provider
 //
 // Only the owner writes the result. A failure that is known to have had no effect
-// frees the key; one of which nobody knows leaves it claimed until the lease ends.
+// frees the key, and is told if it was still the owner's; one of which nobody knows
+// leaves the key claimed until the lease ends.
 import { createHash, randomUUID } from 'node:crypto';
 import { redis, charge, serve } from './lib.js';
 
@@ -45,7 +46,8 @@ serve(async (key, order) => {
     const { id, amount } = await charge(order, hash('charge:' + key).slice(0, 32));
     answer = { id, amount };
   } catch (err) {
-    if (err.outcome === 'none') await store('EVAL', IF_MINE, 1, name, owner, '', 0);
+    // Who has been overtaken does not have the last word: the other may have charged.
+    if (err.outcome === 'none' && !await store('EVAL', IF_MINE, 1, name, owner, '', 0)) return [409, { error: 'taken over' }];
     throw err;
   }
   const done = JSON.stringify({ state: 'done', print, answer });
