@@ -78,6 +78,9 @@ func (o *opinions) compare(t *testing.T, h *history.History, what string) {
 	}
 	any := false
 	for _, r := range ruleList() {
+		if r == refused && toldEarly(h) {
+			continue // whose the charge will be, a model that goes by time cannot know; backed is about that
+		}
 		because, violated := bad[invariants()[r]]
 		any = any || violated
 		o.agree(t, r, legal(h, r), violated, what, because)
@@ -87,6 +90,20 @@ func (o *opinions) compare(t *testing.T, h *history.History, what string) {
 		return
 	}
 	o.agree(t, allRules, legal(h, ruleList()...), any, what, "")
+}
+
+// toldEarly: a forged success names a charge that is made later.
+func toldEarly(h *history.History) bool {
+	made := map[string]bool{}
+	for _, e := range h.Events {
+		switch {
+		case e.Kind == history.Commit:
+			made[e.Charge] = true
+		case e.Kind == history.Answer && e.Answer == history.OK && e.Charge != "" && !made[e.Charge]:
+			return true
+		}
+	}
+	return false
 }
 
 func (o *opinions) agree(t *testing.T, r rule, got porcupine.CheckResult, violated bool, what, because string) {
