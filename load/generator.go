@@ -106,7 +106,7 @@ func (g *Generator) Run(ctx context.Context) Result {
 	}
 	r.sending.Wait()
 	stop()
-	r.result.Took = time.Since(r.start)
+	r.result.Took = max(time.Since(r.start), 0) // ended before it was to begin
 	r.Log.end(r.result.Took)
 	r.result.Interrupted = ctx.Err() != nil
 	if r.Settle != nil {

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -20,7 +22,15 @@ type Constant float64
 
 // At is the n-th multiple of the interval.
 func (c Constant) At(n int64) time.Duration {
-	return time.Duration(float64(n) / float64(c) * float64(time.Second))
+	return moment(float64(n) / float64(c))
+}
+
+// moment is a time in seconds; what is beyond all times is the last one.
+func moment(seconds float64) time.Duration {
+	if !(seconds < time.Duration(math.MaxInt64).Seconds()) {
+		return math.MaxInt64
+	}
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // Closed is 0: the pace is open.
@@ -38,14 +48,14 @@ func (r Ramp) At(n int64) time.Duration {
 	over := r.Over.Seconds()
 	inRamp := (r.From + r.To) / 2 * over
 	if float64(n) >= inRamp {
-		return r.Over + time.Duration((float64(n)-inRamp)/r.To*float64(time.Second))
+		return moment(over + (float64(n)-inRamp)/r.To)
 	}
 	slope := (r.To - r.From) / over
 	t := float64(n) / r.From
 	if slope != 0 {
-		t = (math.Sqrt(r.From*r.From+2*slope*float64(n)) - r.From) / slope
+		t = (math.Sqrt(max(r.From*r.From+2*slope*float64(n), 0)) - r.From) / slope
 	}
-	return time.Duration(t * float64(time.Second))
+	return moment(t)
 }
 
 // Closed is 0.
@@ -59,7 +69,12 @@ type Bursts struct {
 }
 
 // At is the burst's moment.
-func (b Bursts) At(n int64) time.Duration { return time.Duration(n/b.Size) * b.Every }
+func (b Bursts) At(n int64) time.Duration {
+	if n/b.Size > math.MaxInt64/int64(b.Every) {
+		return math.MaxInt64
+	}
+	return time.Duration(n/b.Size) * b.Every
+}
 
 // Closed is 0.
 func (b Bursts) Closed() int    { return 0 }
@@ -76,3 +91,40 @@ func (c Clients) At(int64) time.Duration { return 0 }
 // Closed is how many there are.
 func (c Clients) Closed() int    { return int(c) }
 func (c Clients) String() string { return fmt.Sprintf("%d clients", int(c)) }
+
+// Bounds of a pace. Beyond them a plan has no times, or a process no memory.
+const (
+	MinRate   = 1e-6 // requests per second: one in eleven days
+	MaxRate   = 1e9
+	MaxAtOnce = DefaultInFlight // clients, and requests of a burst
+)
+
+// checkPace refuses a pace by which nothing can be sent.
+func checkPace(p Pacer) error {
+	rate := func(r float64) error {
+		if r >= MinRate && r <= MaxRate { // NaN is neither
+			return nil
+		}
+		return fmt.Errorf("load: a rate of %g a second; it is from %g to %g", r, MinRate, MaxRate)
+	}
+	switch p := p.(type) {
+	case nil:
+		return errors.New("load: a plan needs a pace")
+	case Constant:
+		return rate(float64(p))
+	case Ramp:
+		if p.Over <= 0 {
+			return errors.New("load: a ramp needs some time")
+		}
+		return cmp.Or(rate(p.From), rate(p.To))
+	case Bursts:
+		if p.Size < 1 || p.Size > MaxAtOnce || p.Every <= 0 {
+			return fmt.Errorf("load: bursts of %d every %v; from 1 to %d at once, with a pause between them", p.Size, p.Every, MaxAtOnce)
+		}
+	case Clients:
+		if p < 1 || p > MaxAtOnce {
+			return fmt.Errorf("load: %d clients; from 1 to %d", int(p), MaxAtOnce)
+		}
+	}
+	return nil
+}

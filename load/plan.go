@@ -59,6 +59,13 @@ const (
 	DefaultLaterBy = time.Second
 )
 
+// Bounds of a Plan.
+const (
+	MaxFanOut = 10_000
+	MaxHot    = 1 << 30 // refs are counted from there on
+	MaxWindow = 24 * time.Hour
+)
+
 // Request is one planned sending.
 type Request struct {
 	N     int64         // from 1, in order of sending
@@ -86,13 +93,20 @@ func (r Request) Entry() int64 {
 
 // Check refuses a plan that cannot be made.
 func (p Plan) Check() error {
+	if err := checkPace(p.Pace); err != nil {
+		return err
+	}
 	switch {
-	case p.Pace == nil:
-		return fmt.Errorf("load: a plan needs a pace")
 	case p.For <= 0 && p.Requests <= 0:
 		return fmt.Errorf("load: a plan needs an end: a time or a number of requests")
 	case p.FanOut < 0, p.Hot < 0, p.Requests < 0, p.For < 0:
 		return fmt.Errorf("load: a number is negative")
+	case p.FanOut > MaxFanOut:
+		return fmt.Errorf("load: a fan-out of %d; at most %d duplicates of a key", p.FanOut, MaxFanOut)
+	case p.Hot > MaxHot:
+		return fmt.Errorf("load: %d hot keys; at most %d", p.Hot, MaxHot)
+	case p.Window < 0, p.Window > MaxWindow, p.LaterBy < 0, p.LaterBy > MaxWindow:
+		return fmt.Errorf("load: a window of %v, and duplicates later by %v; each is at most %v", p.Window, p.LaterBy, MaxWindow)
 	case p.Shards > 1 && p.Pace.Closed() > 0:
 		return fmt.Errorf("load: a closed pace goes by its answers, so that shards have no common plan; give a rate")
 	case p.Shards > 0 && (p.Shard < 0 || p.Shard >= p.Shards):
@@ -102,7 +116,7 @@ func (p Plan) Check() error {
 		name string
 		of   float64
 	}{{"duplicates", p.Duplicates}, {"just-after", p.JustAfter}, {"later", p.Later}, {"hot share", p.HotShare}, {"payloads", p.Payloads}, {"aborts", p.Aborts}, {"just-after and later", p.JustAfter + p.Later}} {
-		if s.of < 0 || s.of > 1 {
+		if !(s.of >= 0 && s.of <= 1) { // NaN is neither
 			return fmt.Errorf("load: %s is %v; a share is from 0 to 1", s.name, s.of)
 		}
 	}
@@ -196,7 +210,7 @@ func (s *Stream) duplicate(at time.Duration, r *Request) {
 	fan := max(s.p.FanOut, 1)
 	copies := make([]Request, fan)
 	for i := range copies {
-		copies[i] = Request{Ref: r.Ref, At: at + s.delay(), Other: s.rng.Float64() < s.p.Payloads}
+		copies[i] = Request{Ref: r.Ref, At: max(at, at+s.delay()), Other: s.rng.Float64() < s.p.Payloads}
 		r.Rival = r.Rival || copies[i].Other
 	}
 	slices.SortFunc(copies, func(a, b Request) int { return cmp.Compare(a.At, b.At) })
