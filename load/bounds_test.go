@@ -63,27 +63,6 @@ func TestTimesDoNotGoRound(t *testing.T) {
 	}
 }
 
-// A key whose last request was dropped is forgotten all the same.
-func TestDroppedKeysAreForgotten(t *testing.T) {
-	j := NewJudge(NewLedger(nil), 0, time.Now())
-	first, last := Request{N: 1, Ref: 1, First: true}, Request{N: 2, Ref: 1, Copy: 1, Last: true}
-	j.Sent(first)
-	j.Dropped(last)
-	if len(j.open) != 1 {
-		t.Fatal("it is still to be answered")
-	}
-	j.Answered(first, Reply{Answer: "in-progress"}, 0, 0)
-	if len(j.open) != 0 {
-		t.Error("the last is answered, and it is not forgotten")
-	}
-	j.Sent(first)
-	j.Answered(first, Reply{Answer: "in-progress"}, 0, 0)
-	j.Dropped(last)
-	if len(j.open) != 0 {
-		t.Error("the last was dropped, and it is not forgotten")
-	}
-}
-
 // A load that is ended before its time to begin has taken no time, and sent nothing.
 func TestEndedBeforeItBegan(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -40,15 +41,58 @@ type LoadConfig struct {
 	Log         *load.Log // may be nil
 }
 
-// tell adds what happened when.
-func tell(r *load.Report, t *load.Timeline, seen []load.FaultSeen) {
+// tell adds what happened when. A fault that was asked for and never made is trouble:
+// the load has not shown what it was to show.
+func (cfg LoadConfig) tell(r *load.Report, t *load.Timeline, seen []load.FaultSeen) {
 	r.Timeline, r.Faults, r.Recovery = t, seen, recovery(t, seen)
 	for _, s := range seen {
 		if s.Error != "" && r.Trouble == "" {
 			r.Trouble = s.Fault + ": " + s.Error
 		}
 	}
+	if r.Trouble != "" || r.Interrupted {
+		return
+	}
+	for _, f := range cfg.Faults {
+		if !slices.ContainsFunc(seen, func(s load.FaultSeen) bool { return s.Fault == f.String() }) {
+			r.Trouble = fmt.Sprintf("%v was not made: the load ended before", f)
+			return
+		}
+	}
 }
+
+// begin is when the plan begins: now, or when it was agreed on.
+func (cfg LoadConfig) begin() time.Time {
+	if now := time.Now(); cfg.Plan.Begin.Before(now) {
+		return now
+	}
+	return cfg.Plan.Begin
+}
+
+// storeTrouble says that the store is not there any more, "" if it is. A service that
+// fails open goes on without, and nobody else would tell.
+func storeTrouble(b *backend.Backend) string {
+	select {
+	case <-b.Died():
+		return errStoreDied.Error()
+	default:
+	}
+	if b.DialAddr() == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), backend.Patience)
+	defer cancel()
+	client := b.Client("")
+	defer func() { _ = client.Close() }()
+	if err := client.Ping(ctx).Err(); err != nil {
+		return fmt.Sprintf("the store does not answer any more: %v", err)
+	}
+	return ""
+}
+
+// lastAnswers is how long an interrupted load waits for calls of the provider that are
+// under way: they may be told to take hours.
+const lastAnswers = 5 * time.Second
 
 // Load runs a plan against a coordinator, in a store of its own prefix, which is
 // emptied at the end.
@@ -58,7 +102,7 @@ func Load(ctx context.Context, cfg LoadConfig) (load.Report, error) {
 		return load.Report{}, err
 	}
 	t := load.NewTimeline(load.StepFor(cfg.Plan.For))
-	l.till = &till{takes: cfg.Takes, shard: cfg.Plan.ShardName(), ledger: load.NewLedger(t.Charged)}
+	l.till = &till{takes: cfg.Takes, shard: cfg.Plan.ShardName(), ledger: load.NewLedger(t.Charged), cut: make(chan struct{})}
 	if err := l.open(); err != nil {
 		return load.Report{}, errors.Join(err, l.close())
 	}
@@ -66,14 +110,20 @@ func Load(ctx context.Context, cfg LoadConfig) (load.Report, error) {
 	if err != nil {
 		return load.Report{}, errors.Join(err, l.close())
 	}
-	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: t, Log: cfg.Log.Of(l.name()), Progress: cfg.Progress, Every: time.Second}
-	faults := disturb(ctx, time.Now(), cfg.Faults, l)
+	begin := cfg.begin()
+	g := load.Generator{Plan: cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, begin), Timeline: t, Log: cfg.Log.Of(l.name()), Progress: cfg.Progress, Every: time.Second}
+	defer l.till.endWith(ctx, lastAnswers)()
+	faults := disturb(ctx, begin, cfg.Faults, l)
 	before := cpu()
 	r := load.Report{Result: g.Run(ctx), Target: l.name(), Meeting: meeting}
 	r.CPU = cpu() - before
 	r.Commands = int(l.commands.Load())
-	tell(&r, t, faults.end())
-	return r, l.close()
+	r.Trouble = storeTrouble(cfg.Backend)
+	cfg.tell(&r, t, faults.end())
+	if err := l.close(); err != nil && r.Trouble == "" {
+		r.Trouble = fmt.Sprintf("its records could not be removed: %v", err) // what it has shown stands
+	}
+	return r, nil
 }
 
 // loading is one target under load.

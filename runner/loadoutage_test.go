@@ -11,7 +11,8 @@ import (
 	"github.com/idemrace/idemrace/store/backend"
 )
 
-// outage is a load with the store away from half a second on, for half a second. Every
+// outage is a load with the store away from half a second on, for half a second: it goes
+// between two requests, for a completion that it cuts off is another story. Every
 // key comes again five seconds later, which is long after the outage and the lease.
 func outage(t *testing.T, policy reservation.Policy) (r load.Report, refs int64) {
 	t.Helper()
@@ -25,7 +26,7 @@ func outage(t *testing.T, policy reservation.Policy) (r load.Report, refs int64)
 	r, err := runner.Load(t.Context(), runner.LoadConfig{
 		Entry: entry, Backend: open(t, backend.Embedded), Plan: plan, Takes: 5 * time.Millisecond,
 		Coordinator: reservation.Config{StoreDown: policy, Lease: 2 * time.Second, Retention: time.Hour},
-		Faults:      []runner.LoadFault{{Kind: runner.StoreDownFault, At: 500 * time.Millisecond, For: 500 * time.Millisecond}},
+		Faults:      []runner.LoadFault{{Kind: runner.StoreDownFault, At: 515 * time.Millisecond, For: 485 * time.Millisecond}},
 	})
 	if err != nil || len(r.Faults) != 1 || r.Faults[0].Error != "" {
 		t.Fatal(err, r.Faults)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ type till struct {
 	failing atomic.Int32 // faults that make it decline
 	open    atomic.Int64
 	arrived atomic.Int64
+	cut     chan struct{} // closed: calls under way end, and charge nothing
 }
 
 // slowBy is how much longer a slow provider takes.
@@ -42,7 +44,7 @@ func (t *till) charge(ctx context.Context, entry int64) (id string, err error) {
 		takes += slowBy
 	}
 	if takes > 0 {
-		if err := (clock.Real{}).Sleep(ctx, takes); err != nil {
+		if err := t.sleep(ctx, takes); err != nil {
 			return "", err
 		}
 	}
@@ -51,6 +53,41 @@ func (t *till) charge(ctx context.Context, entry int64) (id string, err error) {
 	}
 	t.ledger.Charge(entry)
 	return "ch_" + t.shard + strconv.FormatInt(t.charges.Add(1), 10), nil
+}
+
+// errCut ends a call that an interrupted load does not wait for.
+var errCut = errors.New("the load was interrupted")
+
+func (t *till) sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.cut:
+		return errCut
+	}
+}
+
+// endWith lets what is open go on for a while when ctx has ended, and then cuts it. The
+// caller calls what it returns when nobody is waiting any more.
+func (t *till) endWith(ctx context.Context, after time.Duration) (stop func()) {
+	over := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			close(t.cut)
+		case <-over:
+		}
+	})
+	return func() {
+		unwatch()
+		close(over)
+	}
 }
 
 // begin makes a fault that is the provider's; ok is false for others.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -108,4 +109,31 @@ func TestLoadDeskKnowsWhatWasSent(t *testing.T) {
 	if _, ok := (*loadDesk)(nil).take(metadata, by("x")); ok {
 		t.Error("without a load nothing is its")
 	}
+}
+
+// An interrupted load waits a while for calls that are under way, and then ends them:
+// they charge nothing. One that was not interrupted leaves nothing behind.
+func TestTheTillEndsWithTheLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		till := &till{takes: time.Hour, ledger: load.NewLedger(nil), cut: make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := till.endWith(ctx, time.Second)
+		cancel()
+		began := time.Now()
+		if _, err := till.charge(t.Context(), 2); !errors.Is(err, errCut) || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		stop()
+		if got := till.ledger.Totals(); got != (load.Totals{}) {
+			t.Errorf("%+v", got)
+		}
+
+		till.cut = make(chan struct{})
+		ctx, cancel = context.WithCancel(t.Context())
+		defer cancel()
+		till.endWith(ctx, time.Second)()
+		if _, err := till.charge(t.Context(), 2); err != nil {
+			t.Error(err)
+		}
+	})
 }

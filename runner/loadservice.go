@@ -81,7 +81,7 @@ func (s *Service) underLoad(ctx context.Context, cfg LoadConfig) (*serviceLoad, 
 		return nil, fmt.Errorf("%w: %s: %w", ErrTarget, s.Name(), err)
 	}
 	l := &serviceLoad{svc: s, cfg: cfg, stream: stream, workers: s.crew.Names(), time: load.NewTimeline(load.StepFor(cfg.Plan.For))}
-	l.till = &till{takes: cfg.Takes, shard: cfg.Plan.ShardName(), ledger: load.NewLedger(l.time.Charged)}
+	l.till = &till{takes: cfg.Takes, shard: cfg.Plan.ShardName(), ledger: load.NewLedger(l.time.Charged), cut: make(chan struct{})}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	l.desk = &loadDesk{till: l.till, running: running, names: s.namesOf(cfg.Plan)}
@@ -119,13 +119,18 @@ func (s *Service) unfaultable(f LoadFault) string {
 // run loads and reports.
 func (l *serviceLoad) run(ctx context.Context) load.Report {
 	s := l.svc
-	g := load.Generator{Plan: l.cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, time.Now()), Timeline: l.time,
+	begin := l.cfg.begin()
+	g := load.Generator{Plan: l.cfg.Plan, Sender: l, Judge: load.NewJudge(l.till.ledger, load.DefaultKept, begin), Timeline: l.time,
 		Log: l.cfg.Log.Of(s.Name()), Progress: l.cfg.Progress, Every: time.Second, Settle: func() { l.settle(ctx) }}
-	faults := disturb(ctx, time.Now(), l.cfg.Faults, l)
+	defer l.till.endWith(ctx, lastAnswers)()
+	faults := disturb(ctx, begin, l.cfg.Faults, l)
 	before, commands := cpu(), l.commands()
 	r := load.Report{Result: g.Run(ctx), Target: s.Name(), Workers: len(l.workers)}
 	r.CPU, r.Commands = cpu()-before, l.commands()-commands
-	tell(&r, l.time, faults.end())
+	if s.usesStore {
+		r.Trouble = storeTrouble(s.cfg.Backend)
+	}
+	l.cfg.tell(&r, l.time, faults.end())
 	if s.serialises {
 		r.Note = "a second key waits for the first, so that requests do not race"
 	}
