@@ -61,7 +61,8 @@ func (a *app) loadVerb() *cobra.Command {
 			"  idemrace load --impl wait --threshold 'double_charges==0' --threshold 'p99<50ms'\n" +
 			"  idemrace load --config idemrace.yaml --rate 500 --for 30s --fault worker-kill@10s+3s\n" +
 			"  idemrace load --target http://127.0.0.1:8080/charges --clients 50",
-		Args: noArguments,
+		Args:    noArguments,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return f.given(cmd.Flags()) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.target.wanted() && !cmd.Flags().Changed("impl") {
 				f.impls = nil
@@ -188,6 +189,9 @@ func (a *app) loadWork(f loadFlags) (w loadWork, err error) {
 		if err != nil {
 			return w, usage("--fault %v", err)
 		}
+		if span := w.common.Plan.For; span > 0 && fault.At >= span {
+			return w, usage("--fault %s: the load has ended by then; give it longer than --for %v", text, span)
+		}
 		w.common.Faults = append(w.common.Faults, fault)
 	}
 	if f.target.wanted() {
@@ -220,10 +224,14 @@ func (f loadFlags) rounds(c runner.LoadConfig) int {
 	if !f.compare || len(c.Faults) > 0 || c.Plan.Shards > 1 {
 		return 1
 	}
-	if c.Plan.For <= 0 {
-		return mostRounds
+	rounds := int64(mostRounds)
+	if c.Plan.For > 0 {
+		rounds = min(max(int64(c.Plan.For/shortestRound), 1), rounds)
 	}
-	return int(min(max(c.Plan.For/shortestRound, 1), mostRounds))
+	if c.Plan.Requests > 0 { // of none at all a round would not end
+		rounds = min(rounds, c.Plan.Requests)
+	}
+	return int(rounds)
 }
 
 // loadRounds loads all targets in turns, and returns what each had in each round: of a
@@ -295,10 +303,16 @@ func (f loadFlags) wanted(a *app) (load.Plan, error) {
 		return p, err
 	}
 	if err := p.Check(); err != nil {
-		return p, usage("%v; see idemrace load --help", err)
+		return p, usage("%s; see idemrace load --help", strings.TrimPrefix(err.Error(), "load: "))
+	}
+	if f.takes < 0 || f.takes > longestCharge {
+		return p, usage("--provider %v: from 0 to %v, e.g. --provider 5ms", f.takes, longestCharge)
 	}
 	return p, f.coordinator.check()
 }
+
+// longestCharge is how long latencies are recorded.
+const longestCharge = 10 * time.Minute
 
 // loadOne loads one target, and shows how far it is.
 func (a *app) loadOne(ctx context.Context, name string, cfg runner.LoadConfig, run func(context.Context, runner.LoadConfig) (load.Report, error)) (load.Report, error) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,17 +41,20 @@ func parseThreshold(text string) (threshold, bool) {
 		}
 		t := threshold{text: text, metric: strings.TrimSpace(name), op: op}
 		value = strings.TrimSpace(value)
-		if d, err := time.ParseDuration(value); err == nil {
+		if d, err := time.ParseDuration(value); err == nil && (t.timed() || d == 0 && value == "0") {
 			t.than = float64(d.Microseconds()) / 1000
-		} else if n, err := strconv.ParseFloat(value, 64); err == nil {
+		} else if n, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
 			t.than = n
 		} else {
 			return t, false
 		}
-		return t, slices.Contains(metrics(), t.metric)
+		return t, slices.Contains(metrics(), t.metric) && t.than >= 0
 	}
 	return threshold{}, false
 }
+
+// timed: the metric is a time.
+func (t threshold) timed() bool { return t.metric == "max" || strings.HasPrefix(t.metric, "p") }
 
 // of is the metric's value: milliseconds for times.
 func (t threshold) of(r load.Report) float64 {
@@ -64,7 +68,7 @@ func (t threshold) of(r load.Report) float64 {
 	case "errors":
 		return float64(r.Verdicts.Answers["error"])
 	case "rate":
-		return float64(r.Sent) / r.Took.Seconds()
+		return r.PerSecond()
 	case "max":
 		return float64(r.Latency.Max()) / 1000
 	}
