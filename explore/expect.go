@@ -143,7 +143,7 @@ func brings(lacked string) []string {
 			"claim/recovers",               // or one that is refused for the other's payload
 		}
 	case "effect/accounted": // a charge that nobody knows of is made again by the next
-		return []string{"effect/at-most-once", "effect/silent-duplicate", "effect/failure-unbacked", "effect/unknown-stays-unknown", "provider/key-distinct"}
+		return []string{"effect/at-most-once", "effect/silent-duplicate", "effect/failure-unbacked", "effect/unknown-stays-unknown", "provider/key-distinct", "client/abort-safe"}
 	}
 	return nil
 }

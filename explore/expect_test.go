@@ -17,6 +17,7 @@ func TestEachExcuseIsNeeded(t *testing.T) {
 	}{
 		{"raise", Config{Faults: 1, Expiries: 1}},
 		{"raise", Config{Faults: 2}},
+		{"raise", Config{Faults: 1, HangUps: 1}},
 		{"raise", Config{Faults: 1, Payloads: true}},
 		{"per-process-store", Config{HangUps: 1}},
 		{"per-process-store", Config{Faults: 1, Payloads: true}},
