@@ -38,8 +38,9 @@ func (s *Store) SetExpiry(ctx context.Context, d time.Duration) (int, error) {
 	})
 }
 
-// purgeAtOnce bounds a pipeline of deletions: a server answers nobody else meanwhile.
-const purgeAtOnce = 500
+// purgeAtOnce bounds a pipeline of deletions: all of it has the time of one reply, and a
+// server answers nobody else meanwhile.
+const purgeAtOnce = 50
 
 // Purge implements store.Controller. Each key has a command of its own, for on a cluster
 // one for several would have to find them all in one slot.
