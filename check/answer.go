@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/store"
 )
 
 func answerLaws() []Invariant {
@@ -182,18 +183,59 @@ func (v *view) putOff(a, final *attempt) bool {
 // before that could be written down, and may hold it while the duplicate is told to
 // wait. Where claims are not seen, that it executes shows it.
 func (v *view) overtaken(span []*attempt, a, final *attempt) bool {
-	return a.answered(history.InProgress) && slices.ContainsFunc(span, func(x *attempt) bool {
-		if x == a || x == final || v.clean(x) && x.answer.Seq < a.send.Seq {
-			return false
+	if !a.answered(history.InProgress) || marked(final.answer.Source) {
+		return false // what is passed on was written down
+	}
+	for _, x := range span {
+		if slices.ContainsFunc(x.ops, func(o *op) bool { return o.finalises() && o.ret.Seq < a.send.Seq }) {
+			return false // by whomever: a final is there
 		}
-		took := x.executed()
-		for _, o := range x.ops {
-			if claims(o) || o.failed() && o.asks() { // a claim whose reply was lost may be one
-				took = earlier(took, o.call)
-			}
+	}
+	began := final.executed()
+	for _, o := range final.ops {
+		if claims(o) {
+			began = earlier(began, o.call)
 		}
-		return took.Seq > 0 && took.Seq < a.answer.Seq
+	}
+	if began.Seq == 0 && v.header.Inspected {
+		return false // it has read what it said
+	}
+	return slices.ContainsFunc(span, func(x *attempt) bool {
+		return x != a && x != final && !(v.clean(x) && x.answer.Seq < a.send.Seq) && x.took(began.Seq, a).Seq > 0
 	})
+}
+
+// took is where the attempt took the claim after that position, Seq 0 if it did not,
+// or had given it up, or lost it, before a was sent.
+func (x *attempt) took(after int, a *attempt) history.Event {
+	var claim history.Event
+	seen := false
+	for _, o := range x.ops {
+		may := claims(o) || o.failed() && o.asks() // a claim whose reply was lost may be one
+		seen = seen || may
+		switch {
+		case o.call.Seq > a.answer.Seq:
+		case may && (o.ret.Seq == 0 || o.ret.Seq > after):
+			claim = earlier(claim, o.call)
+		case o.leaves() && o.ret.Seq < a.send.Seq:
+			claim = history.Event{}
+		}
+	}
+	if acted := x.executed(); !seen && acted.Seq > after && acted.Seq < a.answer.Seq {
+		return acted
+	}
+	return claim
+}
+
+// leaves: whoever has this reply holds no claim.
+func (o *op) leaves() bool {
+	switch {
+	case o.ret.Seq == 0 || o.ret.Err != "":
+		return false
+	case o.call.Op == history.OpSettle:
+		return !o.ret.Applied || o.call.State != string(store.Unknown)
+	}
+	return o.call.Op == history.OpDelete
 }
 
 // nobodysFailure is the failures that an attempt which executed nothing may only

@@ -365,7 +365,7 @@ func failureUnbacked(v *view) *Violation {
 		if last == nil || !last.refused() {
 			continue
 		}
-		standing := slices.DeleteFunc(g.standing(), func(c *charge) bool { return g.openAgain(c, last) })
+		standing := slices.DeleteFunc(g.standing(), func(c *charge) bool { return v.openAgain(g, c, last) })
 		if len(standing) > 0 && v.lives.one(standing[0].commit, last.send) {
 			return violation([]history.Event{standing[0].commit, last.answer},
 				"%s %s, and that was the last final answer for the ref, but %s stands in the ledger",
@@ -375,16 +375,30 @@ func failureUnbacked(v *view) *Violation {
 	return nil
 }
 
-// openAgain: the charge was made after that final answer, by an attempt that has none.
-// Its client knows that it does not know, so the failure is not the last word.
-func (g group) openAgain(c *charge, last *attempt) bool {
-	if c.began().Seq < last.answer.Seq {
+// openAgain: the charge was made after that final answer, by an attempt that was not
+// over before that was asked for. Its client knows that it does not know, so the
+// failure is not the last word.
+func (v *view) openAgain(g group, c *charge, last *attempt) bool {
+	began := c.began()
+	if began.Seq < last.answer.Seq {
 		return false
 	}
-	if a := c.attempt(); a != nil {
-		return !a.final()
+	open := func(a *attempt) bool {
+		gone := earlier(a.up, v.end(a)) // a failure that is told after speaks of it, too
+		return gone.Seq > last.send.Seq && v.undecided(a)
 	}
-	return slices.ContainsFunc(g.of.attempts, func(a *attempt) bool { return a.send.Seq < c.began().Seq && !a.final() })
+	if a := c.attempt(); a != nil {
+		return open(a)
+	}
+	return slices.ContainsFunc(g.of.attempts, func(a *attempt) bool {
+		calls := v.end(a).Seq > began.Seq || a.left() || v.unsure(a) // who has its answer makes no calls any more
+		return a.send.Seq < began.Seq && calls && open(a)
+	})
+}
+
+// undecided: the client was told nothing, or that it has to ask again.
+func (v *view) undecided(a *attempt) bool {
+	return a.answer.Seq == 0 || a.left() || v.unsure(a) || a.answered(history.InProgress, history.ResultTooLarge)
 }
 
 // lastFinal is the attempt with the last final answer of a group's ref.

@@ -1,6 +1,11 @@
 package check
 
-import "github.com/idemrace/idemrace/history"
+import (
+	"slices"
+	"time"
+
+	"github.com/idemrace/idemrace/history"
+)
 
 func errorLaws() []Invariant {
 	return []Invariant{
@@ -28,12 +33,26 @@ func notPinned(v *view) *Violation {
 			}
 			if alone && v.transient(a) {
 				failed = a
-			} else if failed != nil && (a.executed().Seq > 0 || !v.clean(a) && !v.pinned(a) || !alone && a.answered(history.UnknownOutcome)) {
-				failed = nil // things have moved on: who met the failed one may have found its outcome unknown
+			} else if failed != nil && (a.executed().Seq > 0 || !v.clean(a) && !v.pinned(a) || v.foundUnknown(a, failed)) {
+				failed = nil // things have moved on
 			}
 		}
 	}
 	return nil
+}
+
+// foundUnknown: a took the claim over while the failed one was at work, and so found
+// its outcome unknown. Where claims are not seen, the lease must have had time to end.
+func (v *view) foundUnknown(a, failed *attempt) bool {
+	if !a.answered(history.UnknownOutcome) || a.send.Seq > v.end(failed).Seq {
+		return false
+	}
+	if len(failed.ops) > 0 {
+		return slices.ContainsFunc(a.ops, claims)
+	}
+	return v.header.LeaseMS == 0 || slices.ContainsFunc(v.faults, func(f history.Event) bool {
+		return f.Op == "end-leases" && f.N > 0 && f.Seq > failed.send.Seq && f.Seq < a.answer.Seq
+	}) || a.answer.At-failed.send.At >= time.Duration(v.header.LeaseMS)*time.Millisecond
 }
 
 // declinedAgain: a provider's definitive no may be kept as the answer.
