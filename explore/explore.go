@@ -91,7 +91,9 @@ type Config struct {
 	MaxStates int           // 0 means DefaultMaxStates
 	Cores     int           // 0 means all; the result is the same with any number. Exhaustive judges on those that it does not search with
 
-	// What makes the search smaller, each to be switched off.
+	// What makes the search smaller, each to be switched off. Symmetry takes alike
+	// clients for each other; an Exhaustive search makes some schedules with their roles
+	// changed, and where those differ it begins again without it.
 	NoVisited, NoSymmetry, NoSleep bool
 
 	Progress func(Progress) // may be nil
@@ -129,6 +131,9 @@ type Result struct {
 	Steps    int
 	States   int // most that were remembered at a time
 	Judged   int // ways of ending
+	// Unlike: clients that send the same do not do the same, in whatever order they
+	// come: tokens are compared, or workers differ. So NoSymmetry was set.
+	Unlike   bool
 	Took     time.Duration
 	Outcomes []string // how schedules ended, in words, sorted
 	// Found are the invariants that some schedule violates, the first, and so

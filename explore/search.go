@@ -21,6 +21,7 @@ type search struct {
 	visited map[digest]uint32 // state → the sleep set that it was left with
 	verdict *verdicts
 	full    bool // the memory bound was met
+	unlike  bool // alike clients are told apart: symmetry leaves too much out
 	frames  []frame
 	depth   int // frames in use
 	chosen  []Choice
@@ -111,6 +112,8 @@ func (s *search) level(cost int) (whole bool, err error) {
 // stop says why the search must end, "" if it may go on.
 func (s *search) stop() string {
 	switch {
+	case s.unlike:
+		return "alike clients are told apart"
 	case s.cfg.MaxRuns > 0 && s.result.Runs >= s.cfg.MaxRuns:
 		return fmt.Sprintf("%d runs were made", s.result.Runs)
 	case s.result.Runs%64 != 0:
@@ -186,6 +189,7 @@ func (s *search) run() error {
 		s.cfg.finished(w, s.chosen)
 	}
 	s.verdict.judge(w, s.chosen)
+	s.unlike = s.twinned() && s.unalike()
 	return nil
 }
 
