@@ -206,22 +206,22 @@ func (v *view) overtaken(span []*attempt, a, final *attempt) bool {
 }
 
 // took is where the attempt took the claim after that position, Seq 0 if it did not,
-// or had given it up, or lost it, before a was sent.
-func (x *attempt) took(after int, a *attempt) history.Event {
+// or had given it up, or lost it, before the other was sent.
+func (a *attempt) took(after int, other *attempt) history.Event {
 	var claim history.Event
 	seen := false
-	for _, o := range x.ops {
+	for _, o := range a.ops {
 		may := claims(o) || o.failed() && o.asks() // a claim whose reply was lost may be one
 		seen = seen || may
 		switch {
-		case o.call.Seq > a.answer.Seq:
+		case o.call.Seq > other.answer.Seq:
 		case may && (o.ret.Seq == 0 || o.ret.Seq > after):
 			claim = earlier(claim, o.call)
-		case o.leaves() && o.ret.Seq < a.send.Seq:
+		case o.leaves() && o.ret.Seq < other.send.Seq:
 			claim = history.Event{}
 		}
 	}
-	if acted := x.executed(); !seen && acted.Seq > after && acted.Seq < a.answer.Seq {
+	if acted := a.executed(); !seen && acted.Seq > after && acted.Seq < other.answer.Seq {
 		return acted
 	}
 	return claim

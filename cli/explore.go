@@ -112,6 +112,7 @@ type explored struct {
 	Steps       int             `json:"steps"`
 	States      int             `json:"states"`
 	TookMS      float64         `json:"took_ms"`
+	Unlike      bool            `json:"unlike,omitempty"` // alike clients did not act alike: searched without symmetry
 	Outcomes    []string        `json:"outcomes"`
 	Levels      []explore.Level `json:"levels"`
 	Violations  []violation     `json:"violations"`
@@ -183,7 +184,7 @@ func (a *app) exploreOne(ctx context.Context, cfg explore.Config) (explored, err
 	if err != nil {
 		return explored{}, err
 	}
-	one := explored{Coordinator: cfg.Entry.Name, Complete: r.Complete, Why: r.Why, Schedules: r.Runs, Steps: r.Steps, States: r.States,
+	one := explored{Coordinator: cfg.Entry.Name, Complete: r.Complete, Why: r.Why, Unlike: r.Unlike, Schedules: r.Runs, Steps: r.Steps, States: r.States,
 		TookMS: float64(r.Took.Microseconds()) / 1000, Outcomes: r.Outcomes, Levels: r.Levels, Violations: []violation{}}
 	for _, v := range r.Found {
 		if one.tells(v) {
@@ -271,6 +272,9 @@ func (a *app) drawExplored(all []explored, cfg explore.Config, form string) ([]b
 func (a *app) tellExplored(b *strings.Builder, one explored, cfg explore.Config) {
 	fmt.Fprintf(b, "%s: %s: %s\n", one.Coordinator, within(cfg), done(one))
 	fmt.Fprintf(b, "  %d schedules, %d steps, %d states, %.0f ms; %s\n", one.Schedules, one.Steps, one.States, one.TookMS, count(len(one.Outcomes), "way")+" of ending")
+	if one.Unlike {
+		b.WriteString("  clients that send the same did not act the same: none was taken for another\n")
+	}
 	if len(one.Violations) == 0 {
 		b.WriteString("  nothing is violated\n")
 	}

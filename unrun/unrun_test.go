@@ -30,13 +30,22 @@ type need struct {
 }
 
 var needs = []need{
-	{"redis-server", "apt-get install redis-server, brew install redis", redisServer},
+	{"redis-server", "apt-get install redis-server, brew install redis", onPath("redis-server")},
 	{"Docker", "start its daemon", docker},
+	{"node", "apt-get install nodejs, brew install node", onPath("node")},
+	{"kustomize", "go install sigs.k8s.io/kustomize/kustomize/v5@latest, or a kubectl", onPath("kustomize", "kubectl")},
 }
 
-func redisServer(context.Context) error {
-	_, err := exec.LookPath("redis-server")
-	return err
+// onPath: one of the programs is there.
+func onPath(programs ...string) func(context.Context) error {
+	return func(context.Context) (err error) {
+		for _, p := range programs {
+			if _, err = exec.LookPath(p); err == nil {
+				return nil
+			}
+		}
+		return err
+	}
 }
 
 // docker asks as the tests do, through the same library: it knows of DOCKER_HOST,
