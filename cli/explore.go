@@ -30,6 +30,7 @@ type exploreFlags struct {
 	seed                                int64
 	maxTime                             time.Duration
 	gate                                bool
+	store                               storeFlags
 }
 
 func (a *app) exploreVerb() *cobra.Command {
@@ -43,10 +44,13 @@ func (a *app) exploreVerb() *cobra.Command {
 			"with a token that replays it.\n\n" +
 			"A violation of what the coordinator guarantees is exit 1; of what it says it lacks is\n" +
 			"expected. A search that a bound has cut short is exit 3, a coordinator that blocks\n" +
-			"outside its ports is refused by name, exit 4. --gate: any double charge is exit 1.",
+			"outside its ports is refused by name, exit 4. --gate: any double charge is exit 1.\n\n" +
+			"On --store redis-server each operation is made on a real Redis too, and each schedule has\n" +
+			"to end there as on the model: slower, and exit 4 where it does not.",
 		Example: "  idemrace explore --impl cache\n" +
 			"  idemrace explore --impl wait,raise,fenced --faults 1 --expiries 1\n" +
 			"  idemrace explore --impl wait --clients 5 --strategy pct --seed 7 --max-runs 100000\n" +
+			"  idemrace explore --impl wait --faults 1 --store redis-server\n" +
 			"  idemrace explore --impl cache --step",
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.explore(cmd.Context(), f) },
@@ -71,6 +75,7 @@ func (a *app) exploreVerb() *cobra.Command {
 	fs.StringVarP(&f.output, "output", "o", "", "write to this `file` instead of stdout")
 	fs.BoolVar(&f.gate, "gate", false, "exit 1 on any double charge, expected or not")
 	fs.BoolVar(&f.step, "step", false, "choose each step yourself, and go back")
+	f.store.addToModel(cmd)
 	complete(cmd, "impl", a.implNames)
 	complete(cmd, "strategy", func() []string { return []string{"exhaustive", "random", "pct"} })
 	complete(cmd, "format", exploreFormats)
@@ -141,6 +146,11 @@ func (a *app) explore(ctx context.Context, f exploreFlags) error {
 	if err != nil {
 		return err
 	}
+	closing, err := a.backing(ctx, &cfg, f.store)
+	if err != nil {
+		return err
+	}
+	defer closing()
 	if f.step {
 		return a.stepThrough(ctx, cfg, entries)
 	}
@@ -227,7 +237,9 @@ func (e explored) all() []broken {
 // tellViolation makes a violation's schedule as small as it goes, and tells it.
 func tellViolation(ctx context.Context, cfg explore.Config, v explore.Violation) (violation, error) {
 	v.Schedule.Invariant = v.Invariant
-	small, err := explore.Minimise(ctx, cfg, v.Schedule)
+	modelled := cfg
+	modelled.Back = nil // hundreds of candidates are tried
+	small, err := explore.Minimise(ctx, modelled, v.Schedule)
 	if err != nil {
 		return violation{}, err
 	}
@@ -239,7 +251,7 @@ func tellViolation(ctx context.Context, cfg explore.Config, v explore.Violation)
 	for _, b := range again.Violated {
 		told.Breaks = append(told.Breaks, broken{b.Invariant, b.Guaranteed, b.Because})
 	}
-	if near, found, err := explore.NearestPassing(ctx, cfg, small); err == nil && found {
+	if near, found, err := explore.NearestPassing(ctx, modelled, small); err == nil && found {
 		told.Passes = near.String()
 	}
 	return told, nil
@@ -392,9 +404,7 @@ func (a *app) replayVerb() *cobra.Command {
 	fs.StringVar(&form, "format", "text", "`format`: text, json, mermaid")
 	fs.StringVarP(&output, "output", "o", "", "write to this `file` instead of stdout")
 	fs.BoolVar(&gate, "gate", false, "exit 1 on any double charge, expected or not")
-	sf.add(cmd)
-	_ = fs.Set("store", "model")
-	fs.Lookup("store").Changed, fs.Lookup("store").DefValue = false, "the model"
+	sf.addToModel(cmd)
 	complete(cmd, "impl", a.implNames)
 	complete(cmd, "format", exploreFormats)
 	return cmd
@@ -482,37 +492,40 @@ func (a *app) page() int {
 // lanesWide is for a file or a pipe: four columns of words that can be read.
 const lanesWide = 110
 
+// model is the store of explore's own.
+const model = "model"
+
+// addToModel adds the flags of a real store beside the model.
+func (f *storeFlags) addToModel(cmd *cobra.Command) {
+	f.add(cmd)
+	f.name = model
+	cmd.Flags().Lookup("store").DefValue = "the model"
+}
+
 // backing puts a real store beside the model, if one is asked for.
 func (a *app) backing(ctx context.Context, cfg *explore.Config, sf storeFlags) (closing func(), err error) {
-	if sf.name == "model" {
+	if sf.name == model {
 		return func() {}, nil
 	}
 	b, err := backend.Open(ctx, sf.spec(a.env))
 	if err != nil {
 		return nil, storeError(sf.name, err)
 	}
-	var closers []func()
-	closing = func() {
-		for _, c := range slices.Backward(closers) {
-			c()
-		}
-		_ = b.Close() // nothing is left in it
-	}
 	if b.DialAddr() == "" {
-		closing()
+		_ = b.Close()
 		return nil, usage("--store %s is the model's own kind; a real one is redis-server, embedded, container or a URL", sf.name)
 	}
-	cfg.Back = func() (explore.Real, error) {
-		s, err := redisstore.New(b.Client(""), redisstore.Config{Prefix: "idemrace:replay:" + rand.Text() + ":"})
-		if err == nil {
-			closers = append(closers, func() {
-				_, _ = s.Purge(context.WithoutCancel(ctx))
-				_ = s.Close()
-			})
-		}
-		return s, err
+	s, err := redisstore.New(b.Client(""), redisstore.Config{Prefix: "idemrace:explore:" + rand.Text() + ":"})
+	if err != nil {
+		_ = b.Close()
+		return nil, err
 	}
-	return closing, nil
+	cfg.Back = func() (explore.Real, error) { return s, nil }
+	return func() {
+		_, _ = s.Purge(context.WithoutCancel(ctx))
+		_ = s.Close()
+		_ = b.Close() // nothing is left in it
+	}, nil
 }
 
 // put writes to a file, or to stdout.

@@ -111,7 +111,7 @@ type Config struct {
 	fingerprints []string                      // of what was really sent, for the judge
 	rooted       int                           // the first so many choices are given; see prefix
 	visitor      func(*actor)                  // called at each port, by the dry run of Admit
-	finished     func(*world, []Choice)        // called at each schedule's end, by tests
+	finished     func(*world)                  // called at each schedule's end, by tests
 	excused      func(lacked, violated string) // called by tests where brings excuses
 }
 
@@ -173,7 +173,7 @@ type Violation struct {
 }
 
 // Explore searches. The context ends it early; then it is not complete. Errors: a
-// configuration that is refused, ErrEndless, or the real store's.
+// configuration that is refused, ErrEndless, ErrStoresDiffer, or the real store's.
 func Explore(ctx context.Context, cfg Config) (Result, error) {
 	if err := cfg.check(); err != nil {
 		return Result{}, err

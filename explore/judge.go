@@ -71,11 +71,11 @@ func (v *verdicts) help() (stop func()) {
 
 // judge judges the schedule that has just ended, unless one that ended the same way
 // has been judged already.
-func (v *verdicts) judge(w *world, chosen []Choice) {
+func (v *verdicts) judge(w *world) {
 	h := w.ending()
 	e := v.judged[h]
 	if e == nil {
-		e = &ending{n: len(v.judged), chosen: slices.Clone(chosen)}
+		e = &ending{n: len(v.judged), chosen: slices.Clone(w.chosen)}
 		v.judged[h] = e
 		v.fresh = append(v.fresh, e)
 		v.ask(e)

@@ -14,6 +14,10 @@ type Real interface {
 	store.Store
 	store.KV
 	store.Controller
+	store.Inspector
+	// Lapse ends the leases of all but those names as the clock would: no waiter hears
+	// of it.
+	Lapse(ctx context.Context, but []string) (int, error)
 }
 
 // virtual is the model store's own clock.

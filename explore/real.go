@@ -2,6 +2,10 @@ package explore
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/idemrace/idemrace/store"
@@ -35,6 +39,49 @@ func (w *world) settle(ctx context.Context, s store.Settlement) (store.Settled, 
 	real, err := w.real.Settle(ctx, s)
 	real.Record.LeaseLeft, real.Record.ExpiresIn = got.Record.LeaseLeft, got.Record.ExpiresIn
 	return real, err
+}
+
+// ErrStoresDiffer: a schedule ended otherwise on the real store than on the model.
+// Either one is not what the contract says.
+var ErrStoresDiffer = errors.New("explore: the store and the model do not end alike")
+
+// asOnModel makes a schedule that was made on a real store, to its end, on the model
+// alone. It expects the same answers, charges, and records.
+func (w *world) asOnModel() error {
+	if w.real == nil {
+		return nil
+	}
+	cfg := *w.cfg
+	cfg.Back, cfg.real, cfg.lanes = nil, nil, nil
+	defer cfg.free()
+	m := recorded(&cfg)
+	defer m.bury()
+	var possible []Choice
+	for i, c := range w.chosen {
+		if possible = m.choices(possible); m.broken != nil || !slices.Contains(possible, c) {
+			return fmt.Errorf("%w: on the model nothing follows the first %d steps of this one: %s", ErrStoresDiffer, i, Encode(cfg.schedule(m.steps)))
+		}
+		m.take(c)
+	}
+	real, err := w.end(w.real)
+	if err != nil {
+		return err
+	}
+	if model, err := m.end(m.model); err != nil || model != real {
+		return fmt.Errorf("%w: on the store %q, on the model %q: %s", ErrStoresDiffer, real, model, Encode(cfg.schedule(m.steps)))
+	}
+	return nil
+}
+
+// end is how a schedule ended, and what lies in the store then.
+func (w *world) end(s store.Inspector) (string, error) {
+	records, err := s.Records(context.Background())
+	all := []string{w.outcome()}
+	for _, r := range records {
+		all = append(all, fmt.Sprintf("%s is %s %q, token %q, fence %d, generation %d", r.Name, r.State, r.Result, r.Token, r.Fence, r.Generation))
+	}
+	slices.Sort(all[1:])
+	return strings.Join(all, "; "), err
 }
 
 // emptied is the real store with nothing in it.
@@ -152,6 +199,19 @@ func renewOnce(s store.Store, r store.Renewal) (kept bool, err error) {
 	return kept, err
 }
 
+// leased are the records of the model whose leases go on.
+func (w *world) leased() (names []string) {
+	w.model.Digest(func(r *store.Record, plain bool, lease, expires time.Time) {
+		if plain {
+			lease = expires
+		}
+		if lease.After(epoch.Add(w.now)) {
+			names = append(names, r.Name)
+		}
+	})
+	return names
+}
+
 // ended tells the real store that the clock has passed the end of a lease, or of a
 // result.
 func (w *world) ended(kind int) {
@@ -164,7 +224,7 @@ func (w *world) ended(kind int) {
 	var err error
 	switch kind {
 	case leaseEnd:
-		_, err = w.real.EndLeases(context.Background())
+		_, err = w.real.Lapse(context.Background(), w.leased())
 	case finalEnd:
 		_, err = w.real.SetExpiry(context.Background(), 0)
 	}

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/idemrace/idemrace/history"
+	"github.com/idemrace/idemrace/store"
 	"github.com/idemrace/idemrace/store/redisstore"
 	"github.com/idemrace/idemrace/store/storetest"
 )
@@ -19,12 +22,7 @@ const sampled = 1000
 // The model store is honest: each schedule ends on real Redis as it does on the model,
 // in answers, charges, and what lies under the key.
 func TestTheModelIsHonest(t *testing.T) {
-	client := redis.NewClient(redisstore.Options(storetest.StartRedis(t)))
-	s, err := redisstore.New(client, redisstore.Config{Prefix: "explore:"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close(); _ = client.Close() }()
+	s := onRedis(t)
 	names := []string{"cache", "wait", "raise", "fenced", "claim-overwrites", "stale-takeover", "waiter-runs-anyway", "renews-anybody", "complete-without-token", "frees-the-unknown"}
 	outcomes := map[string]bool{}
 	n := 0
@@ -54,6 +52,17 @@ func TestTheModelIsHonest(t *testing.T) {
 	}
 }
 
+func onRedis(t *testing.T) *redisstore.Store {
+	t.Helper()
+	client := redis.NewClient(redisstore.Options(storetest.StartRedis(t)))
+	s, err := redisstore.New(client, redisstore.Config{Prefix: "explore:"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close(); _ = client.Close() })
+	return s
+}
+
 // samples are random schedules, made on the model.
 func samples(t *testing.T, cfg Config) []Replayed {
 	t.Helper()
@@ -64,8 +73,8 @@ func samples(t *testing.T, cfg Config) []Replayed {
 	}
 	defer prepared.free()
 	var schedules []Schedule
-	cfg.finished = func(_ *world, chosen []Choice) {
-		w, _ := record(&prepared, chosen)
+	cfg.finished = func(made *world) {
+		w, _ := record(&prepared, made.chosen)
 		schedules = append(schedules, prepared.schedule(w.steps))
 	}
 	if _, err := Explore(t.Context(), cfg); err != nil {
@@ -103,4 +112,56 @@ func recordsIn(t *testing.T, s *redisstore.Store) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "; ")
+}
+
+// A search on a real store finds what one on the model finds, schedule for schedule.
+func TestExploreOnRedis(t *testing.T) {
+	s := onRedis(t)
+	for _, name := range []string{"cache", "wait", "raise", "fenced", "per-process-store"} {
+		for _, strategy := range []Strategy{Exhaustive, PCT} {
+			cfg := Config{Entry: entry(t, name), Expiries: 2, Preemptions: 1, Strategy: strategy, MaxRuns: 300}
+			model, err := Explore(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Back = func() (Real, error) { return s, nil }
+			real, err := Explore(t.Context(), cfg)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if real.Runs != model.Runs || real.Complete != model.Complete || !slices.Equal(real.Outcomes, model.Outcomes) || !slices.Equal(violated(real), violated(model)) {
+				t.Errorf("%s, %s: on Redis %d schedules, %q, %q; on the model %d, %q, %q", name, strategy,
+					real.Runs, real.Outcomes, violated(real), model.Runs, model.Outcomes, violated(model))
+			}
+		}
+	}
+}
+
+// forgetful is a store that breaks the contract: it says that it has settled.
+type forgetful struct{ Real }
+
+func (f forgetful) Settle(ctx context.Context, s store.Settlement) (store.Settled, error) {
+	if s.Name == "heard" { // not of the schedule: it is what begins each run
+		return f.Real.Settle(ctx, s)
+	}
+	return store.Settled{Applied: true}, nil
+}
+
+// A store that does not end a schedule as the model does is told by name.
+func TestAStoreThatDiffers(t *testing.T) {
+	s := onRedis(t)
+	cfg := Config{Entry: entry(t, "raise"), Clients: 1, Back: func() (Real, error) { return forgetful{s}, nil }}
+	if _, err := Explore(t.Context(), cfg); !errors.Is(err, ErrStoresDiffer) || !strings.Contains(err.Error(), "pending") {
+		t.Errorf("explore: %v", err)
+	}
+	cfg.Strategy = Random
+	if _, err := Explore(t.Context(), cfg); !errors.Is(err, ErrStoresDiffer) {
+		t.Errorf("random: %v", err)
+	}
+	cfg.Back = nil
+	schedule := samples(t, cfg)[0].Schedule
+	cfg.Back = func() (Real, error) { return forgetful{s}, nil }
+	if _, err := Replay(cfg, schedule); !errors.Is(err, ErrStoresDiffer) {
+		t.Errorf("replay: %v", err)
+	}
 }

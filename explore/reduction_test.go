@@ -165,12 +165,12 @@ func sameVerdicts(t *testing.T, c *Config) func() bool {
 	}
 	t.Cleanup(judging.free)
 	runs := 0
-	c.finished = func(w *world, chosen []Choice) {
+	c.finished = func(w *world) {
 		if runs++; runs > plainLimit()/3 && runs%7 > 0 {
 			return // enough: the many are much alike
 		}
 		h := w.ending()
-		rec, hist := record(&judging, chosen)
+		rec, hist := record(&judging, w.chosen)
 		var ids []string
 		for _, f := range check.Judge(hist) {
 			if f.Verdict == check.Violated {
@@ -180,7 +180,7 @@ func sameVerdicts(t *testing.T, c *Config) func() bool {
 		text := strings.Join(ids, " ")
 		before, met := known[h]
 		if !met {
-			known[h], first[h] = text, slices.Clone(chosen)
+			known[h], first[h] = text, slices.Clone(w.chosen)
 		} else if before != text && same {
 			same = false
 			other, _ := record(&judging, first[h])

@@ -27,7 +27,8 @@ type Replayed struct {
 // schedule says what the clients send; of cfg count Entry, Coordinator and Back.
 //
 // Where the schedule does not fit it returns a *DivergedError, and what was made
-// until then.
+// until then; with Back, ErrStoresDiffer where the real store does not end it like the
+// model.
 func Replay(cfg Config, s Schedule) (Replayed, error) { return cfg.again(s, strict) }
 
 // How a schedule is followed.
@@ -64,6 +65,7 @@ func (c Config) again(s Schedule, how int) (Replayed, error) {
 	err = w.follow(s.Steps, how, t)
 	if how != partly && err == nil {
 		w.closed()
+		err = w.asOnModel()
 	}
 	r := Replayed{Schedule: cfg.schedule(w.steps), History: w.rec.History(), Outcome: w.outcome(), story: t}
 	r.Schedule.Invariant = s.Invariant
@@ -184,6 +186,9 @@ func (k *Walk) look() (err error) {
 	k.next = w.labels(w.choices(nil))
 	if len(k.next) == 0 {
 		w.closed()
+		if err := w.asOnModel(); err != nil {
+			return err
+		}
 	}
 	k.now = Replayed{Schedule: cfg.schedule(w.steps), History: w.rec.History(), Outcome: w.outcome(), story: t}
 	k.now.judge(&cfg, w)

@@ -83,28 +83,29 @@ func (s *sampler) one(n int) error {
 	pick := newPicker(s.cfg, n)
 	w.begin(s.cfg.budget())
 	defer w.bury()
-	s.chosen = s.chosen[:0]
 	var buf []Choice
 	for w.broken == nil {
 		if buf = w.choices(buf); len(buf) == 0 {
 			break
 		}
-		if len(s.chosen) > endless {
+		if len(w.chosen) > endless {
 			return fmt.Errorf("%w: more than %d steps", ErrEndless, endless)
 		}
-		c := pick.next(w, buf)
-		s.chosen = append(s.chosen, c)
-		w.take(c)
+		w.take(pick.next(w, buf))
 		s.result.Steps++
 	}
-	if w.broken == nil {
-		if s.cfg.finished != nil {
-			s.cfg.finished(w, s.chosen)
-		}
-		s.verdict.judge(w, s.chosen)
-		s.verdict.enter(&s.result)
+	if w.broken != nil {
+		return w.broken
 	}
-	return w.broken
+	if s.cfg.finished != nil {
+		s.cfg.finished(w)
+	}
+	if err := w.asOnModel(); err != nil {
+		return err
+	}
+	s.verdict.judge(w)
+	s.verdict.enter(&s.result)
+	return nil
 }
 
 // picker chooses the next step by chance.

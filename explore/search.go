@@ -24,7 +24,6 @@ type search struct {
 	unlike  bool // alike clients are told apart: symmetry leaves too much out
 	frames  []frame
 	depth   int // frames in use
-	chosen  []Choice
 }
 
 // frame is a point of the schedule at which there was a choice.
@@ -168,7 +167,6 @@ func (s *search) run() error {
 	w := s.w
 	w.begin(s.budget())
 	defer w.bury()
-	s.chosen = s.chosen[:0]
 	for depth := 0; w.broken == nil; depth++ {
 		if depth == s.depth && !s.push() {
 			break
@@ -177,18 +175,19 @@ func (s *search) run() error {
 			return fmt.Errorf("%w: more than %d steps, the last ones of %s", ErrEndless, endless, w.actors[max(0, w.current)].name)
 		}
 		f := &s.frames[depth]
-		c := f.choices[f.at]
-		s.chosen = append(s.chosen, c)
-		w.take(c)
+		w.take(f.choices[f.at])
 		s.result.Steps++
 	}
 	if w.broken != nil || !w.over() {
 		return w.broken // or seen before
 	}
 	if s.cfg.finished != nil {
-		s.cfg.finished(w, s.chosen)
+		s.cfg.finished(w)
 	}
-	s.verdict.judge(w, s.chosen)
+	if err := w.asOnModel(); err != nil {
+		return err
+	}
+	s.verdict.judge(w)
 	s.unlike = s.twinned() && s.unalike()
 	return nil
 }

@@ -40,7 +40,7 @@ func (s *search) unalike() bool {
 	cfg := *s.cfg
 	cfg.NoSymmetry, cfg.lanes, cfg.Back, cfg.real, cfg.visitor = true, nil, nil, nil, nil
 	defer cfg.free()
-	return !slices.Equal(traced(&cfg, s.chosen, roles), traced(&cfg, s.chosen, others))
+	return !slices.Equal(traced(&cfg, s.w.chosen, roles), traced(&cfg, s.w.chosen, others))
 }
 
 // traced makes the schedule, each client's steps made by the one that has its role:

@@ -32,7 +32,8 @@ type world struct {
 	granted []string // tokens, in the order in which the store first gave something to them
 	parts   []digest // of each client, as content last made them
 	seen    stresses
-	steps   []Step // by labels, if anybody records
+	chosen  []Choice
+	steps   []Step // the same by labels, if anybody records
 	cut     bool   // a budget of this level left something out
 	broken  error  // the coordinator could not be made, or the real store failed
 }
@@ -58,7 +59,7 @@ func newWorld(cfg *Config, rec func(*world) *history.Recorder) *world {
 
 // begin puts everything back to where a run begins.
 func (w *world) begin(left budget) {
-	w.now, w.calls, w.ledger, w.steps = 0, w.calls[:0], w.ledger[:0], nil
+	w.now, w.calls, w.ledger, w.chosen, w.steps = 0, w.calls[:0], w.ledger[:0], w.chosen[:0], nil
 	w.from, w.left, w.current, w.last = left, left, -1, Op{}
 	w.order, w.writes, w.broken, w.granted = digest{}, 0, nil, w.granted[:0]
 	w.seen = stresses{}
@@ -78,6 +79,7 @@ func (w *world) take(c Choice) {
 	if w.rec != nil {
 		w.steps = append(w.steps, w.label(c))
 	}
+	w.chosen = append(w.chosen, c)
 	w.stressed(c)
 	w.spend(c)
 	switch c.Actor {

@@ -11,15 +11,25 @@ import (
 )
 
 // EndLeases implements store.Controller.
-func (s *Store) EndLeases(ctx context.Context) (int, error) {
+func (s *Store) EndLeases(ctx context.Context) (int, error) { return s.endLeases(ctx, true, nil) }
+
+// Lapse ends what EndLeases ends, but for the records of those names, and as the clock
+// does, of which no waiter hears: for those whose waiters go by another clock.
+func (s *Store) Lapse(ctx context.Context, but []string) (int, error) {
+	return s.endLeases(ctx, false, but)
+}
+
+func (s *Store) endLeases(ctx context.Context, nudge bool, but []string) (int, error) {
 	return s.each(ctx, "end leases", func(ctx context.Context, f found) (bool, error) {
 		switch {
+		case slices.Contains(but, f.record.Name):
+			return false, nil
 		case f.plain && f.record.State == store.Pending:
 			return s.changed(ctx, s.scripts.expire, f.record.Name, f.value, 0)
 		case f.plain:
 			return false, nil
 		default:
-			return s.changed(ctx, s.scripts.endlease, f.record.Name)
+			return s.changed(ctx, s.scripts.endlease, f.record.Name, flag(nudge))
 		}
 	})
 }
