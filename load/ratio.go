@@ -38,9 +38,11 @@ func Ratios(rounds [][]Report, to string) (all []Ratio) {
 	return all
 }
 
+// median of an even number lies between the two in the middle: the upper one of two
+// rounds would be the better throughput, and the worse latency.
 func median(all []float64) float64 {
 	slices.Sort(all)
-	return all[len(all)/2]
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
 // Joined is one report of the rounds of a target, one after the other: it took as long as
