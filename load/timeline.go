@@ -63,7 +63,7 @@ func (t *Timeline) begin(start time.Time) {
 
 // Charged is for NewLedger: it counts a ref's second charge.
 func (t *Timeline) Charged(_ int64, n int) {
-	if n != 2 {
+	if t == nil || n != 2 {
 		return
 	}
 	t.mu.Lock()

@@ -147,3 +147,8 @@ func TestLastComesLast(t *testing.T) {
 		over[r.Ref], copies[id] = r.Last, true
 	}
 }
+
+func TestNoTimelineKeepsNothing(t *testing.T) {
+	var none *Timeline
+	none.Charged(1, 2) // a panic would fail the test
+}
