@@ -192,6 +192,9 @@ func (a *app) loadWork(f loadFlags) (w loadWork, err error) {
 		if span := w.common.Plan.For; span > 0 && fault.At >= span {
 			return w, usage("--fault %s: the load has ended by then; give it longer than --for %v", text, span)
 		}
+		if i := slices.IndexFunc(w.common.Faults, fault.Clashes); i >= 0 {
+			return w, usage("--fault %s: the end of one would undo the other: %v; write one that lasts as long", text, w.common.Faults[i])
+		}
 		w.common.Faults = append(w.common.Faults, fault)
 	}
 	if f.target.wanted() {

@@ -39,6 +39,19 @@ func LoadFaults() []string {
 // ofWorkers: the fault needs processes.
 func (f LoadFault) ofWorkers() bool { return f.Kind == WorkerKillFault || f.Kind == WorkerPauseFault }
 
+// Clashes reports whether the end of one would undo the other: both disturb the same,
+// and one begins before the other is over, or as it is.
+func (f LoadFault) Clashes(other LoadFault) bool {
+	same := f.Kind == other.Kind
+	if f.ofWorkers() && other.ofWorkers() {
+		same = cmp.Or(f.Worker, firstWorker) == cmp.Or(other.Worker, firstWorker)
+	}
+	return same && f.At <= other.At+other.For && other.At <= f.At+f.For
+}
+
+// firstWorker is what a crew calls it.
+const firstWorker = "w1"
+
 // String is the fault as it is written.
 func (f LoadFault) String() string {
 	kind := f.Kind
@@ -79,7 +92,8 @@ type faultable interface {
 	begin(f LoadFault) (end func(ctx context.Context) error, err error)
 }
 
-// faulting makes the faults of a load, each at its time: they may overlap.
+// faulting makes the faults of a load, each at its time. Those that do not clash may
+// overlap.
 type faulting struct {
 	stop  context.CancelFunc
 	going sync.WaitGroup
