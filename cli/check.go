@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"strings"
 
@@ -34,11 +34,11 @@ func (a *app) checkVerb() *cobra.Command {
 			"coordinator are known; else that every invariant holds.\n\n" + exitTable(),
 		Example: "  idemrace check results/today\n  idemrace check results/today/history/in-flight.cache.jsonl\n  idemrace check results/today --gate",
 		Args:    onePath,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.HasSuffix(args[0], historySuffix) {
-				return a.checkHistory(args[0], f)
+				return a.checkHistory(cmd.Context(), args[0], f)
 			}
-			return a.checkRun(args[0], f)
+			return a.checkRun(cmd.Context(), args[0], f)
 		},
 	}
 	f.addSaved(cmd)
@@ -52,12 +52,12 @@ func onePath(cmd *cobra.Command, args []string) error {
 	return usage("%s takes one saved run, got %d arguments; save one with: idemrace run --save DIR", cmd.Name(), len(args))
 }
 
-func (a *app) checkRun(path string, f outputFlags) error {
-	saved, err := loadRun(path)
+func (a *app) checkRun(ctx context.Context, path string, f outputFlags) error {
+	saved, err := loadRun(ctx, path)
 	if err != nil {
 		return err
 	}
-	run, err := judgedAgain(path, saved)
+	run, err := interruptible(ctx, func() (results.Run, error) { return judgedAgain(path, saved) })
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (a *app) checkAgain(path string, g gate, end conclusion) string {
 }
 
 // load reads a saved run. Whatever is wrong with it is the caller's mistake.
-func loadRun(path string) (results.Run, error) {
-	run, err := results.Load(path)
+func loadRun(ctx context.Context, path string) (results.Run, error) {
+	run, err := interruptible(ctx, func() (results.Run, error) { return results.Load(path) })
 	switch {
 	case err == nil:
 		return run, nil
@@ -150,8 +150,8 @@ func changes(saved, now results.Run) []string {
 }
 
 // checkHistory judges one history as a run of one cell.
-func (a *app) checkHistory(path string, f outputFlags) error {
-	h, err := readHistory(path)
+func (a *app) checkHistory(ctx context.Context, path string, f outputFlags) error {
+	h, err := interruptible(ctx, func() (*history.History, error) { return readHistory(path) })
 	if err != nil {
 		return err
 	}
@@ -196,9 +196,12 @@ func (a *app) findings(out *output, c results.Cell) error {
 }
 
 func readHistory(path string) (*history.History, error) {
-	file, err := os.Open(path)
-	if err != nil {
+	file, err := results.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("no history at %s; save some with: idemrace run --save DIR", path)
+	}
+	if err != nil {
+		return nil, usage("%w; save one with: idemrace run --save DIR", err)
 	}
 	defer file.Close()
 	h, err := history.Read(file)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,6 +145,11 @@ func (a *app) explore(ctx context.Context, f exploreFlags) error {
 	if err != nil {
 		return err
 	}
+	file, err := openOut("--output", f.output)
+	if err != nil {
+		return err
+	}
+	defer file.close()
 	closing, err := a.backing(ctx, &cfg, f.store)
 	if err != nil {
 		return err
@@ -165,7 +169,7 @@ func (a *app) explore(ctx context.Context, f exploreFlags) error {
 	}
 	text, err := a.drawExplored(all, cfg, f.form)
 	if err == nil {
-		err = a.put(f.output, text)
+		err = a.put(file, text)
 	}
 	if err != nil {
 		return err
@@ -425,6 +429,11 @@ func (a *app) replay(cmd *cobra.Command, token, name, form, output string, gate 
 	if !slices.Contains(exploreFormats(), form) {
 		return about("format", unknown("format", form, exploreFormats(), "idemrace replay --help"))
 	}
+	file, err := openOut("--output", output)
+	if err != nil {
+		return err
+	}
+	defer file.close()
 	cfg := explore.Config{Entry: entries[0]}
 	closing, err := a.backing(cmd.Context(), &cfg, sf)
 	if err != nil {
@@ -436,7 +445,7 @@ func (a *app) replay(cmd *cobra.Command, token, name, form, output string, gate 
 	if err != nil && !errors.As(err, &diverged) {
 		return exploreError(name, err)
 	}
-	if err := a.put(output, drawReplayed(r, form, a.page())); err != nil {
+	if err := a.put(file, drawReplayed(r, form, a.page())); err != nil {
 		return err
 	}
 	return a.replayEnd(r, diverged, gate)
@@ -526,15 +535,4 @@ func (a *app) backing(ctx context.Context, cfg *explore.Config, sf storeFlags) (
 		_ = s.Close()
 		_ = b.Close() // nothing is left in it
 	}, nil
-}
-
-// put writes to a file, or to stdout.
-func (a *app) put(path string, text []byte) error {
-	if path == "" {
-		return a.print(text)
-	}
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
-	return nil
 }

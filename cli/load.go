@@ -133,12 +133,14 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 	doc.Plan, doc.Shard = w.common.Plan.Doc()
 	doc.Settings = w.settings()
 	w.common.Log = files.newLog(doc.Started)
-	rounds, err := a.loadRounds(ctx, w)
+	rounds, failed := a.loadRounds(ctx, w)
 	switch {
-	case errors.Is(err, runner.ErrFault):
-		return about("fault", err)
-	case err != nil:
-		return err
+	case errors.Is(failed, runner.ErrFault):
+		return about("fault", failed)
+	case failed != nil && len(rounds) == 0:
+		return failed
+	case failed != nil:
+		doc.Trouble = failed.Error()
 	}
 	for _, r := range rounds {
 		doc.Loads = append(doc.Loads, load.Joined(r))
@@ -146,10 +148,7 @@ func (a *app) load(ctx context.Context, f loadFlags) error {
 	if f.compare {
 		doc.Ratios = load.Ratios(rounds, runner.Floor)
 	}
-	if err := files.endLog(w.common.Log); err != nil {
-		return err
-	}
-	return a.loadEnd(ctx, f.out.form, files, doc, w.limits)
+	return a.loadEnd(ctx, f.out.form, files, files.endLog(w.common.Log), doc, w.limits)
 }
 
 // started is when a load begins: now, or when it was agreed on.
@@ -238,10 +237,12 @@ func (f loadFlags) rounds(c runner.LoadConfig) int {
 }
 
 // loadRounds loads all targets in turns, and returns what each had in each round: of a
-// load that was interrupted, what there is. Errors: a target's.
-func (a *app) loadRounds(ctx context.Context, w loadWork) ([][]load.Report, error) {
+// load that was interrupted, or that a target ended, what there is of those that had
+// something. Errors: a target's.
+func (a *app) loadRounds(ctx context.Context, w loadWork) (all [][]load.Report, err error) {
 	targets := w.loads(a)
-	all := make([][]load.Report, len(targets))
+	all = make([][]load.Report, len(targets))
+	defer func() { all = slices.DeleteFunc(all, func(r []load.Report) bool { return len(r) == 0 }) }()
 	for round := range w.rounds {
 		plan := w.common.Plan
 		plan.Seed += int64(round)
@@ -249,14 +250,14 @@ func (a *app) loadRounds(ctx context.Context, w loadWork) ([][]load.Report, erro
 		for i := range targets {
 			i = (i + round) % len(targets) // nobody is always the first
 			r, err := targets[i](ctx, plan)
-			if err != nil && ctx.Err() == nil {
-				return all, err
-			}
 			if err == nil {
 				all[i] = append(all[i], r)
 			}
-			if ctx.Err() != nil {
-				return slices.DeleteFunc(all, func(r []load.Report) bool { return len(r) == 0 }), nil
+			switch {
+			case ctx.Err() != nil:
+				return all, nil
+			case err != nil:
+				return all, err
 			}
 		}
 	}
@@ -327,14 +328,15 @@ func (a *app) loadOne(ctx context.Context, name string, cfg runner.LoadConfig, r
 	return run(ctx, cfg)
 }
 
-func (a *app) loadEnd(ctx context.Context, form string, files *loadFiles, doc load.Document, limits []threshold) error {
-	if err := a.write(form, files, doc); err != nil {
-		return err
-	}
+// loadEnd writes a load, and says how it ended: written is the error of what was to be
+// written besides. Shards are those that were interrupted, by name.
+func (a *app) loadEnd(ctx context.Context, form string, files *loadFiles, written error, doc load.Document, limits []threshold, shards ...string) error {
+	written = errors.Join(written, a.write(form, files, doc))
 	var crossed, trouble []string
-	interrupted := ctx.Err() != nil
+	if doc.Trouble != "" {
+		trouble = append(trouble, doc.Trouble)
+	}
 	for _, r := range doc.Loads {
-		interrupted = interrupted || r.Interrupted
 		if r.Trouble != "" {
 			trouble = append(trouble, r.Target+": "+r.Trouble)
 		}
@@ -344,17 +346,25 @@ func (a *app) loadEnd(ctx context.Context, form string, files *loadFiles, doc lo
 			}
 		}
 	}
+	code, why := ExitOK, "done"
 	switch {
-	case interrupted:
-		fmt.Fprintln(a.stderr, "exit 130: interrupted")
-		return verdictError{ExitInterrupted}
+	case len(shards) > 0:
+		code, why = ExitInterrupted, "interrupted in "+strings.Join(shards, ", ")
+	case ctx.Err() != nil:
+		code, why = ExitInterrupted, "interrupted"
 	case len(crossed) > 0:
-		fmt.Fprintf(a.stderr, "exit 1: a threshold is crossed: %s\n", strings.Join(crossed, "; "))
-		return verdictError{ExitUnexpected}
+		code, why = ExitUnexpected, "a threshold is crossed: "+strings.Join(crossed, "; ")
 	case len(trouble) > 0:
-		fmt.Fprintf(a.stderr, "exit 4: %s\n", strings.Join(trouble, "; "))
-		return verdictError{ExitCouldNotRun}
+		code, why = ExitCouldNotRun, strings.Join(trouble, "; ")
+	case written != nil:
+		return written
 	}
-	fmt.Fprintln(a.stderr, "exit 0: done")
-	return nil
+	if written != nil {
+		a.complain(written.Error())
+	}
+	fmt.Fprintf(a.stderr, "exit %d: %s\n", code, why)
+	if code == ExitOK {
+		return nil
+	}
+	return verdictError{code}
 }

@@ -37,6 +37,9 @@ func drawLoad(d load.Document, form string) ([]byte, error) {
 	case d.Shard != nil:
 		fmt.Fprintf(&b, "Shard %d of %d of the plan.\n", d.Shard.Index, d.Shard.Of)
 	}
+	if d.Trouble != "" {
+		fmt.Fprintf(&b, "Not all targets were loaded: %s\n", d.Trouble)
+	}
 	for _, r := range d.Ratios {
 		fmt.Fprintf(&b, "%s: %.2f of the %s's throughput, %.2f of its median latency (medians of %s in turns)\n", r.Target, r.Throughput, r.To, r.Latency, count(r.Rounds, "round"))
 	}

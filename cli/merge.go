@@ -3,13 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/idemrace/idemrace/load"
+	"github.com/idemrace/idemrace/results"
 )
 
 // mergeFlags are the flags of merge.
@@ -25,7 +26,8 @@ func (a *app) mergeVerb() *cobra.Command {
 		Short: "Join the shards of one load",
 		Long: "merge joins what the shards of one load have written, in any order, as one load would\n" +
 			"have written it: counts are added, histograms merged, and the refs that several shards\n" +
-			"have sent are judged by all their ledgers. It refuses what is not the whole of one load.\n\n" + exitTable(),
+			"have sent are judged by all their ledgers. It refuses what is not the whole of one load.\n" +
+			"It ends as the load did: 130 where a shard was interrupted.\n\n" + exitTable(),
 		Example: "  idemrace merge shard-*.json\n  idemrace merge shard-*.json --threshold double_charges==0 --format json -o load.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -55,32 +57,76 @@ func (a *app) merge(ctx context.Context, paths []string, f mergeFlags) error {
 		return err
 	}
 	var docs []load.Document
+	var cut []string
 	for _, path := range paths {
-		d, err := readLoad(path)
+		d, err := interruptible(ctx, func() (load.Document, error) { return readLoad(path) })
 		if err != nil {
 			return err
 		}
 		docs = append(docs, d)
+		if slices.ContainsFunc(d.Loads, func(r load.Report) bool { return r.Interrupted }) {
+			cut = append(cut, path)
+		}
 	}
 	all, err := load.MergeAll(docs, paths)
 	if err != nil {
 		return usage("%v", err)
+	}
+	for _, out := range []struct{ flag, path string }{{"--output", f.output}, {"--hlog", f.log}} {
+		if shard := sameFile(out.path, paths); shard != "" {
+			return usage("%s %s would be written over the shard %s; choose another file", out.flag, out.path, shard)
+		}
 	}
 	files, err := loadOutput{output: f.output, log: f.log}.open()
 	if err != nil {
 		return err
 	}
 	defer files.close()
+	var logged error
 	if files.log != nil {
-		if err := load.WriteLog(files.log.file, all.Started, all.Loads); err != nil {
-			return fmt.Errorf("--hlog: %w", err)
+		logged = load.WriteLog(files.log, all.Started, all.Loads)
+		files.log.done = true
+	}
+	return a.loadEnd(ctx, f.form, files, logged, all, limits, cut...)
+}
+
+// sameFile is the path that names the same file as the first, "" if none does.
+func sameFile(path string, others []string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	for _, other := range others {
+		if o, err := os.Stat(other); err == nil && os.SameFile(info, o) {
+			return other
 		}
 	}
-	return a.loadEnd(ctx, f.form, files, all, limits)
+	return ""
+}
+
+// interruptible returns when the context ends, although do may wait for a pipe that
+// nobody fills.
+func interruptible[T any](ctx context.Context, do func() (T, error)) (T, error) {
+	type done struct {
+		value T
+		err   error
+	}
+	c := make(chan done, 1)
+	go func() {
+		value, err := do()
+		c <- done{value, err}
+	}()
+	select {
+	case d := <-c:
+		return d.value, d.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
 }
 
 func readLoad(path string) (load.Document, error) {
-	file, err := os.Open(path)
+	file, err := results.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return load.Document{}, usage("there is no %s; a shard writes it: idemrace load --shard 0/4 --format json -o %s", path, path)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -68,8 +66,7 @@ func formatNames() []string {
 // sink is one format and where it goes: to file, or to stdout if that is nil.
 type sink struct {
 	format report.Format
-	file   *os.File
-	made   bool // the file was not there before
+	file   *outFile
 }
 
 // output is everywhere a run goes.
@@ -137,31 +134,17 @@ func (f *outputFlags) checkMatrix() error {
 // add opens the place for a format; another is the flag by which to choose one
 // that can be written.
 func (o *output) add(format report.Format, path, another string) error {
-	if path == "" || path == "-" {
-		o.sinks = append(o.sinks, sink{format: format})
-		return nil
+	file, err := openOut(another, path)
+	if err == nil {
+		o.sinks = append(o.sinks, sink{format: format, file: file})
 	}
-	_, err := os.Stat(path)
-	made := errors.Is(err, fs.ErrNotExist)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return usage("cannot write the result: %v; choose another %s", err, another)
-	}
-	o.sinks = append(o.sinks, sink{format: format, file: file, made: made})
-	return nil
+	return err
 }
 
-// close closes the files, and takes away those that it made and never wrote.
+// close closes the files.
 func (o *output) close() {
 	for _, s := range o.sinks {
-		if s.file == nil {
-			continue
-		}
-		info, err := s.file.Stat()
-		_ = s.file.Close()
-		if s.made && err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-			_ = os.Remove(s.file.Name())
-		}
+		s.file.close()
 	}
 }
 
@@ -180,18 +163,7 @@ func (o *output) writeOne(s sink, run results.Run) error {
 	if err != nil {
 		return err
 	}
-	if s.file == nil {
-		return o.app.print(text)
-	}
-	if info, err := s.file.Stat(); err == nil && info.Mode().IsRegular() {
-		if err := s.file.Truncate(0); err != nil {
-			return fmt.Errorf("cannot write the result: %w", err)
-		}
-	}
-	if _, err := s.file.Write(text); err != nil {
-		return fmt.Errorf("cannot write the result: %w", err)
-	}
-	return nil
+	return o.app.put(s.file, text)
 }
 
 func (o *output) draw(s sink, run results.Run) ([]byte, error) {

@@ -12,8 +12,8 @@ func (a *app) reportVerb() *cobra.Command {
 			"that one. Only that repeats differed is not saved.\n\n" + exitTable(),
 		Example: "  idemrace report results/today\n  idemrace report results/today --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  idemrace report results/today --format junit -o report.xml",
 		Args:    onePath,
-		RunE: func(_ *cobra.Command, args []string) error {
-			run, err := loadRun(args[0])
+		RunE: func(cmd *cobra.Command, args []string) error {
+			run, err := loadRun(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,8 @@ type Document struct {
 	Shard    *Shard   `json:"shard,omitempty"`  // nil: the whole plan
 	Merged   int      `json:"merged,omitempty"` // of how many shards it was made
 	Loads    []Report `json:"loads"`
-	Ratios   []Ratio  `json:"ratios,omitempty"` // of what was compared
+	Trouble  string   `json:"trouble,omitempty"` // why not all targets were loaded
+	Ratios   []Ratio  `json:"ratios,omitempty"`  // of what was compared
 }
 
 // Tool says what made the load.
@@ -163,6 +164,10 @@ func MergeAll(docs []Document, names []string) (Document, error) {
 			return Document{}, fmt.Errorf("%w: %w", ErrShards, err)
 		}
 		all.Loads = append(all.Loads, merged)
+	}
+	all.Trouble = ""
+	for i, d := range docs {
+		all.Trouble = said(all.Trouble, "shard", i, d.Trouble)
 	}
 	all.compare()
 	return all, nil

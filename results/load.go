@@ -24,7 +24,7 @@ var (
 // Load reads a saved run; path is its directory or the document itself.
 func Load(path string) (Run, error) {
 	path = document(path)
-	f, err := openFile(path)
+	f, err := Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Run{}, fmt.Errorf("no run at %s: a saved run is a directory with a %s, made by --save: %w", path, RunFile, fs.ErrNotExist)
 	}
@@ -35,10 +35,10 @@ func Load(path string) (Run, error) {
 	return Read(f, path)
 }
 
-// openFile opens what has an end: a file, or a pipe that somebody fills. A device
-// is refused: /dev/zero would be read for ever. It is looked at before it is
-// opened, since to open is to act for some.
-func openFile(path string) (*os.File, error) {
+// Open opens what has an end: a file, or a pipe that somebody fills. A device is
+// refused with an error that wraps ErrDocument: /dev/zero would be read for ever. It is
+// looked at before it is opened, since to open is to act for some.
+func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
@@ -162,7 +162,7 @@ func LoadHistory(dir string, c Cell) (*history.History, error) {
 		return nil, fmt.Errorf("%w: the history %q of %s lies outside the run's directory", ErrDocument, c.History, CellName(c))
 	}
 	path := filepath.Join(filepath.Dir(document(dir)), local)
-	f, err := openFile(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("history of %s of %s: %w", c.Scenario, c.Target, err)
 	}
